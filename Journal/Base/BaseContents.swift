@@ -6,11 +6,11 @@ enum BaseRow {
   case gone(Deletion)
 }
 
-/// The positions of entities in a base, so that one is found without reading the others.
+/// The positions of entities in a base, so that an entity is found without reading the others.
 struct BaseContents: Sendable {
-  /// The position of one row in this many is kept.
+  /// The position of one row in this many is kept in memory.
   private static let sampleStep = 64
-  /// A deleted entity: its number and the revision of its newest event.
+  /// The size of a deleted entity: its number and the revision of its newest event.
   private static let goneByteCount = 16
 
   struct Section: Sendable {
@@ -25,7 +25,7 @@ struct BaseContents: Sendable {
   let base: HistoryBase
   let sections: [Section]
 
-  /// Reads all bytes, which have been compared with their digest.
+  /// Reads all bytes of a base, which have been compared with their digest.
   static func sections(of base: HistoryBase) throws(JournalError) -> [Section] {
     var sections: [Section] = []
     var cursor = BaseCursor(base, at: base.contentStart)
@@ -52,7 +52,7 @@ struct BaseContents: Sendable {
     return sections
   }
 
-  /// An entity in the base; nil if it did not exist yet.
+  /// An entity in the base; nil if the entity did not exist yet.
   /// - Complexity: O(log n) reads.
   func row(of entity: EntityKey, _ upcast: EventUpcast) throws(JournalError) -> BaseRow? {
     guard Int(entity.kind.rawValue) < sections.count else { return nil }
@@ -131,7 +131,7 @@ struct BaseContents: Sendable {
   }
 
   /// Changes the empty state into that of the base, by events.
-  /// - Returns: how many events these were.
+  /// - Returns: the number of these events.
   func load<State: EventSourced>(into state: inout State) throws(JournalError) -> Int {
     let upcast = try EventUpcast(State.self)
     var count = 0
@@ -158,7 +158,7 @@ struct BaseContents: Sendable {
 }
 
 extension HistoryBase {
-  /// The blobs that the records of the state name.
+  /// The blobs that the records of the base name.
   package func blobs<State: EventSourced>(of model: State.Type) throws(JournalError) -> [Blob] {
     var blobs: [Blob] = []
     try contents().forEach(try EventUpcast(model)) { entity, row throws(JournalError) in
@@ -190,7 +190,7 @@ struct BaseCursor {
     self.pieceByteCount = pieceByteCount
   }
 
-  /// A number of eight bytes.
+  /// Reads a number of eight bytes.
   mutating func number() throws(JournalError) -> Int {
     try fill(8)
     var number: UInt64 = 0

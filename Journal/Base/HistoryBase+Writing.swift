@@ -1,7 +1,7 @@
 import Files
 
 extension HistoryBase {
-  /// Writes the base of a log that is being created, durably.
+  /// Durably writes the base of a log that is being created.
   static func write(
     _ tables: [EntityTable], _ schema: ModelSchema, _ head: Head, of format: JournalFormat, in entries: Folder
   ) throws(JournalError) -> HistoryBase {
@@ -19,9 +19,9 @@ extension HistoryBase {
     return try sealed(sink, in: entries, format)
   }
 
-  /// Writes the same base into the folder of another log, durably.
+  /// Durably writes a copy of this base into the folder of another log.
   func copy(to entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase {
-    // Otherwise the error would name the copy, which is removed.
+    // Checked first, so that an error names this base and not the copy, which is removed.
     try check()
     try entries.require(byteCount, for: "the base of the history")
     let sink = BaseSink(try entries.file(Self.fileName, .creating))
@@ -30,8 +30,8 @@ extension HistoryBase {
     return try Self.sealed(sink, in: entries, format)
   }
 
-  /// Writes a base that arrives in pieces, for example from a backup in one file, durably.
-  /// - Parameter take: returns the given number of its bytes.
+  /// Durably writes a base that arrives in pieces, for example from a backup in one file.
+  /// - Parameter take: returns the next bytes of the base, as many as asked for.
   static func write(
     byteCount: Int, of format: JournalFormat, in entries: Folder, take: (Int) throws -> [UInt8]
   ) throws -> HistoryBase {
@@ -49,7 +49,7 @@ extension HistoryBase {
   ) throws(JournalError) -> HistoryBase {
     try sink.finish()
     try entries.flush()
-    // Read back, because the base is all that remains of the history before it.
+    // The base is read back, because it is all that remains of the history before it.
     guard let base = try open(in: entries, format) else {
       throw JournalError(
         .io, "the base of the history could not be written", path: entries.path)
@@ -79,7 +79,7 @@ struct BasePieces {
   }
 }
 
-/// Writes the bytes of a base in pieces. After a failure it ignores further pieces, and throws at the end.
+/// Writes the bytes of a base in pieces. After a failure it ignores further pieces, and `finish` throws.
 ///
 /// Used by one thread.
 private final class BaseSink {

@@ -6,35 +6,35 @@ import Locks
 /// The base of a pruned history: the state of the newest pruned entry, in the file `BASE` next to the log
 /// (Documentation/Format.md, "The base of a pruned journal").
 ///
-/// 1. It can't be rebuilt, because its entries were removed. So unlike a layer it is not a cache but a part of the
-///    journal.
-/// 2. The first entry of the log follows the digest of its head. A later entry has the digest of its state as a
-///    checkpoint, so the chain of digests proves the state.
-/// 3. Opening reads its first lines. The state after them is compared with its digest before it is used.
+/// 1. The base can't be rebuilt, because its entries were removed. So unlike a layer, it is not a cache but a part of
+///    the journal.
+/// 2. The first entry of the log follows the digest of the base's head. A later entry has the digest of the base's
+///    state as a checkpoint, so the chain of digests proves the state.
+/// 3. Opening reads the file's first lines. The state after these lines is compared with its digest before it is used.
 /// 4. The file never changes. Another pruning writes another file.
 package final class HistoryBase: Sendable {
   package static let fileName = "BASE"
-  /// More bytes than the lines before the state can have.
+  /// An upper limit for the bytes of the lines before the state.
   private static let headerLimit = 4096
 
   private let header: BaseHeader
   package var journal: JournalID { header.journal }
-  /// The newest entry that was pruned: its number, date and digest.
+  /// The newest pruned entry: its number, date and digest.
   package var head: Head { header.head }
   package var formatDigest: ContentDigest { header.formatDigest }
   /// The model whose records the state has.
   var schema: ModelSchema { header.schema }
   var stateDigest: ContentDigest { header.stateDigest }
   let byteCount: Int
-  /// The offset of the state, whose bytes the digest is computed from.
+  /// The offset of the state's bytes, from which its digest is computed.
   let contentStart: Int
   let file: File
-  /// The sections of the contents, once they were compared with their digest. Not the contents, which hold this object.
+  /// The sections of the contents, once compared with their digest. `BaseContents` itself would hold this object.
   private let checked = Lock<[BaseContents.Section]?>(nil)
 
-  /// Opens the base in the folder of a log; nil if there is none.
-  /// - Parameter format: the journal's FORMAT; nil for the base of any journal, which salvage compares itself.
-  /// - Throws: ``JournalError`` with code `damaged` if it is not that of this journal, or its first lines are altered.
+  /// Opens the base in the folder of a log; nil if the folder has none.
+  /// - Parameter format: the journal's FORMAT; nil to open the base of any journal, as salvage does.
+  /// - Throws: ``JournalError`` with code `damaged` if the base is another journal's, or its first lines are altered.
   package static func open(
     in entries: Files.Folder<JournalError>, _ format: JournalFormat?
   ) throws(JournalError) -> HistoryBase? {
@@ -63,8 +63,8 @@ package final class HistoryBase: Sendable {
     self.file = file
   }
 
-  /// The positions of the state's parts in the file. The first call reads all of it.
-  /// - Throws: ``JournalError`` with code `damaged` if the bytes do not have the digest.
+  /// The positions of the state's parts in the file. The first call reads the whole file.
+  /// - Throws: ``JournalError`` with code `damaged` if the state's bytes do not have its digest.
   /// - Complexity: O(n) in the bytes of the state the first time.
   func contents() throws(JournalError) -> BaseContents {
     if let sections = checked.withLock({ $0 }) { return BaseContents(base: self, sections: sections) }
@@ -75,7 +75,7 @@ package final class HistoryBase: Sendable {
   }
 
   /// Compares all bytes of the state with its digest.
-  /// - Parameter goesOn: called before each piece is read; whether to read it. If not, nothing is compared.
+  /// - Parameter goesOn: called before each piece. If it returns false, the check ends there and passes.
   package func check(while goesOn: () -> Bool = { true }) throws(JournalError) {
     var hash = SHA256Hash()
     var pieces = BasePieces(self, from: contentStart)
@@ -88,7 +88,7 @@ package final class HistoryBase: Sendable {
     }
   }
 
-  /// The checkpoint with which an entry proves it.
+  /// The checkpoint with which an entry proves this base.
   var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
 
   /// Whether an entry's checkpoint is one of this base.
@@ -96,10 +96,10 @@ package final class HistoryBase: Sendable {
     header.checkpointRevision == head.revision && header.schemaVersion == schema.version
   }
 
-  /// Fails if the base is from before an erasure, and has what was erased.
-  /// - Parameter erasure: the newest entry that is known to record one; 0 if there is none.
+  /// Fails if the base is from before an erasure, so that it still has the erased content.
+  /// - Parameter erasure: the newest entry that is known to record an erasure; 0 if there is none.
   package func check(erasure: Revision, in log: any EntryLog) throws(JournalError) {
-    // A layer may know of one that an older log does not have.
+    // A layer may know of an erasure that an older log does not have.
     guard erasure > head.revision, erasure <= (try log.newestRevision()) else { return }
     let isOther = try log.read(erasure) { entry throws(JournalError) in
       let header = try entry.header()
@@ -117,9 +117,10 @@ package final class HistoryBase: Sendable {
     }
   }
 
-  /// Fails if the log still has the newest entry that the base says was pruned, and no entry that proves the base. Such a log
-  /// is that of a copy that was not pruned: the base would hide its older entries, and the next erasure or pruning would lose
-  /// them. A log that proves the base can have pruned entries too, in a file that another program has put back.
+  /// Fails if the log still has the newest entry that the base says was pruned, but no entry that proves the base. Such
+  /// a log belongs to a copy that was not pruned: the base would hide its older entries, and the next erasure or
+  /// pruning would lose them. A log that proves the base can also have pruned entries, in a file that another program
+  /// has put back.
   func check(isOf log: any EntryLog, _ journal: JournalID) throws(JournalError) {
     var hasPruned = false
     try unsafe log.read(head.revision...head.revision, newestFirst: false) { _, _ throws(JournalError) in
@@ -136,7 +137,7 @@ package final class HistoryBase: Sendable {
       revision: head.revision, path: file.path)
   }
 
-  /// Whether an entry has the digest of the state; nil if it names no state that history begins with.
+  /// Whether an entry proves the digest of the state; nil if it has no checkpoint of this base, or an erased one.
   package func isProven(by entry: SealedEntry) throws(JournalError) -> Bool? {
     try entry.decode { entry throws(JournalError) in
       guard isVouchedFor(by: try entry.header()) else { return nil }
@@ -144,8 +145,8 @@ package final class HistoryBase: Sendable {
     }
   }
 
-  /// The first entry that proves the base; nil if none up to a revision does.
-  /// - Complexity: O(n) in the bytes of the entries up to that one.
+  /// The first entry that proves the base; nil if no entry up to `last` does.
+  /// - Complexity: O(n) in the bytes of the entries up to the found one.
   package func voucher(
     in log: any EntryLog, through last: Revision, of journal: JournalID
   ) throws(JournalError) -> Head? {
@@ -191,7 +192,7 @@ struct BaseHeader {
   let formatDigest: ContentDigest
   let schema: ModelSchema
   let stateDigest: ContentDigest
-  /// How many bytes the state has.
+  /// The number of bytes of the state.
   let byteCount: Int
 
   /// All lines except the last, which is their digest.

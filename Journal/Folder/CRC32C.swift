@@ -1,6 +1,6 @@
 import CCRC32C
 
-/// CRC-32C (RFC 3720, appendix B.4), where SHA-256 would be too slow.
+/// CRC-32C (RFC 3720, appendix B.4), a checksum for where SHA-256 would be too slow.
 struct CRC32C {
   private var remainder: UInt32 = ~0
 
@@ -20,7 +20,7 @@ struct CRC32C {
     remainder = unsafe ccrc32c_update(remainder, bytes.baseAddress, bytes.count)
   }
 
-  /// The same as on a processor without an instruction for it, for a test.
+  /// Updates the checksum without the processor's instruction for CRC-32C, for a test.
   mutating func updateWithTables(_ bytes: UnsafeRawBufferPointer) {
     remainder = unsafe ccrc32c_update_with_tables(remainder, bytes.baseAddress, bytes.count)
   }

@@ -1,6 +1,6 @@
 /// The version of a small text file in a journal's folder. Its first line begins with the kind of the file and the version.
 enum FileVersion {
-  /// The version that this library writes, of every kind.
+  /// The version that this library writes, for every kind of file.
   private static let current = 1
 
   /// Fails for a version of a later library. Any other text is left to the caller.

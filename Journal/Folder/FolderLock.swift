@@ -6,7 +6,7 @@ import Locks
 /// other writers in this process. Readers take no lock.
 ///
 /// The folder itself is locked because no copy shares it: a file in it can have a second name in a backup of hard
-/// links. A lock on a file would be lost as soon as any code of the process closes that file.
+/// links. An `fcntl` lock on a file would be lost as soon as any code of the process closes that file.
 package final class FolderLock: Sendable {
   private struct Holder: Sendable {
     /// A forked child inherits the list, but holds none of the locks.
@@ -18,7 +18,7 @@ package final class FolderLock: Sendable {
   /// The folders of the journals that this process writes.
   private static let open = Lock<[FileIdentity: Holder]>([:])
 
-  /// Opened only for this lock, which ends when it is closed.
+  /// The folder, opened only for this lock, which ends when the folder is closed.
   private let held: Lock<Folder?>
   private let identity: FileIdentity
 
@@ -69,7 +69,7 @@ package final class FolderLock: Sendable {
     return false
   }
 
-  /// Keeps writers out, and not other readers.
+  /// Takes a shared lock, which excludes writers but not other readers.
   /// - Returns: the locked folder; nil if this or another process has the journal open for writing.
   package static func shared(_ folder: JournalFolder) throws(JournalError) -> Files.Folder<JournalError>? {
     let own = try folder.root.reopened()

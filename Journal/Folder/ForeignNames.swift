@@ -2,12 +2,12 @@ import Files
 
 /// Something in a journal's folder that is not a part of the journal.
 package struct ForeignName: Sendable {
-  /// Whether the journal ignores it: a file of another program, such as an editor, a file manager or a sync program. What
-  /// could be mistaken for a part of the journal is not ignored.
+  /// Whether the journal ignores the file or folder: one of another program, such as an editor, a file manager or a
+  /// sync program. A name that could be mistaken for a part of the journal is not ignored.
   let isIgnored: Bool
-  /// The name, with that of the folder that it is in.
+  /// The path within the journal's folder.
   let name: String
-  /// What it is, and where.
+  /// Says what the file or folder is, and where.
   package let error: JournalError
 }
 
@@ -18,7 +18,7 @@ extension JournalFolder {
     case images
     case snapshots
 
-    /// What the journal has under a name; nil if the name is not one of the journal's.
+    /// The kind of file that the journal has under a name; nil if the name is not one of the journal's.
     func kind(of name: String, _ storage: any LogStorage) -> FileStatus.Kind? {
       let suffix = Folder.temporarySuffix
       let finished = name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name
@@ -44,7 +44,7 @@ extension JournalFolder {
       return name.indices.contains { start in
         guard " \u{a0}-_.([（".contains(name[start]) else { return false }
         let stem = String(name[..<start])
-        // On a disk that ignores case, a program may have changed it.
+        // On a disk that ignores case, a program may have changed the case of the name.
         if isConflict, [stem, stem.uppercased()].contains(where: { kind(of: $0, storage) != nil }) {
           return true
         }
@@ -53,7 +53,7 @@ extension JournalFolder {
       }
     }
 
-    /// The program that gives such names to its files in a database.
+    /// The program that gives such names to its files in a database; nil if it is unknown.
     fileprivate func writer(of name: String) -> String? {
       guard self == .entries else { return nil }
       if name.wholeMatch(of: /CURRENT\.(bak|[0-9]+)|[0-9]{6,}\.tmp/) != nil {
@@ -64,7 +64,7 @@ extension JournalFolder {
       return isOfRocksDB ? "another database, RocksDB or Pebble" : nil
     }
 
-    /// - Parameter isOwnName: whether the journal has something else under that name.
+    /// - Parameter isOwnName: whether the journal uses that name, but for something else.
     fileprivate func foreign(
       _ name: String, _ kind: FileStatus.Kind, isOwnName: Bool, at path: String, _ storage: any LogStorage
     ) -> ForeignName {
@@ -110,7 +110,7 @@ extension JournalFolder {
     return foreign.sorted { $0.name < $1.name }
   }
 
-  /// Fails for what could be mistaken for a part of the journal, and reports what is ignored.
+  /// Fails if something could be mistaken for a part of the journal. Reports names that are ignored.
   func checkNames(_ options: JournalOptions) throws(JournalError) {
     let foreign = try foreignNames(options.logStorage)
     if let other = foreign.first(where: { !$0.isIgnored }) { throw other.error }

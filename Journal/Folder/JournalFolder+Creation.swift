@@ -8,10 +8,9 @@ extension JournalFolder {
   /// The folder is built under another name and renamed when it is complete, so a crash never leaves a partial journal.
   /// - Parameters:
   ///   - format: the FORMAT of the new journal, or of the one that is copied.
-  ///   - base: writes the base of the history into the folder of the log; if nil, the base that FORMAT came with is
-  ///     copied.
+  ///   - base: writes the base of the history into the folder of the log; if nil, the base of `format` is copied.
   ///   - fill: writes entries into the empty log, and images, before the journal gets its name.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at the URL; what `fill` throws.
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at the URL; or what `fill` throws.
   package static func create(
     at url: URL, format: JournalFormat, options: JournalOptions,
     base: ((_ entries: Files.Folder<JournalError>) throws -> HistoryBase?)? = nil,
@@ -40,7 +39,7 @@ extension JournalFolder {
       do throws(JournalError) {
         try parent.rename(building.name, to: name)
       } catch {
-        // Another process was faster.
+        // Another process has made something there in the meantime.
         throw error.code == .alreadyExists ? alreadyExists(path) : error
       }
       try parent.flush()
@@ -57,7 +56,7 @@ extension JournalFolder {
       return try BuildingSite(name, in: parent)
     } catch {
       guard error.code == .permission else { throw error }
-      // The error names a temporary folder, and the caller knows only the final one.
+      // The error names a temporary folder, but the caller knows only the final name.
       throw JournalError(.permission, error.message, path: path)
     }
   }
@@ -85,8 +84,8 @@ extension JournalFolder {
     return folder
   }
 
-  /// The path of the journal that a folder is, or is in; nil if there is none.
-  /// - Parameter path: of the folder, without links.
+  /// The path of the journal that a folder is, or is inside of; nil if there is no such journal.
+  /// - Parameter path: the path of the folder, without symbolic links.
   package static func enclosingJournal(ofPath path: String) -> String? {
     var url = URL(fileURLWithPath: path).absoluteURL.standardizedFileURL
     while url.path != "/" {
@@ -108,8 +107,8 @@ extension JournalFolder {
     JournalError(.alreadyExists, "something is already there; choose another name", path: path)
   }
 
-  /// Removes leftovers of processes that have ended: folders with such names whose lock is free. Folders with unknown
-  /// contents, or that can't be read, stay.
+  /// Removes leftovers of processes that have ended: folders with the names of leftovers whose lock is free. Folders
+  /// with unknown contents, or that can't be read, stay.
   package static func removeLeftovers(
     in parent: Files.Folder<JournalError>, where isLeftover: (String) -> Bool
   ) {
@@ -129,7 +128,7 @@ extension JournalFolder {
 }
 
 /// The folder in which a journal is being built, locked as long as this object exists. If the lock is free, the process
-/// that built it has ended.
+/// that built the folder has ended.
 private final class BuildingSite {
   let name: String
   let folder: JournalFolder
@@ -141,7 +140,7 @@ private final class BuildingSite {
   init(_ journal: String, in parent: Folder) throws(JournalError) {
     self.parent = parent
     reserve = try (0..<3).map { _ throws(JournalError) in try parent.reopened() }
-    // Before it is locked, another process may take it for a leftover and remove it.
+    // Before the new folder is locked, another process may take it for a leftover and remove it.
     for _ in 0..<16 {
       let name = TemporaryName.make(for: journal)
       try parent.makeFolder(name)
@@ -166,16 +165,15 @@ private final class BuildingSite {
 
   deinit { folder.root.unlock() }
 
-  /// Removes the unfinished folder, to which nothing refers. If that fails too, the error that ended the creation is the
-  /// one to report.
+  /// Removes the unfinished folder, to which nothing refers. An error of the removal is ignored, because the error that
+  /// ended the creation is the one to report.
   func remove() {
     reserve = []
     try? parent.removeFolder(name)
   }
 }
 
-/// The name under which a journal, or a backup in one file, is built before it gets its own: that name, a random id and
-/// a suffix.
+/// The name of a journal, or of a backup in one file, while it is built: its final name, a random id and a suffix.
 enum TemporaryName {
   static func make(for name: String) -> String { "\(name).\(JournalID())\(Folder.temporarySuffix)" }
 

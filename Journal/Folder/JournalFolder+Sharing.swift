@@ -4,9 +4,9 @@ extension JournalFolder {
   /// The file SHARED: the address of the shared log. The folder `entries` then has the entries that this node has seen.
   package static let sharedName = "SHARED"
 
-  /// The address of the shared log; nil if the journal is not shared. Administrators edit it, so line feeds may be
-  /// missing, superfluous, or preceded by carriage returns.
-  /// - Throws: ``JournalError`` with code `newerFormat`, or `damaged` for a file of another form.
+  /// The address of the shared log; nil if the journal is not shared. Administrators edit the file, so line feeds may
+  /// be missing, superfluous, or preceded by carriage returns.
+  /// - Throws: ``JournalError``: `newerFormat`, or `damaged` if the file has another form.
   package func sharedAddress() throws(JournalError) -> String? {
     guard try root.status(of: Self.sharedName) != nil else { return nil }
     let bytes = try root.file(Self.sharedName, .reading).contents(limit: 64 << 10)

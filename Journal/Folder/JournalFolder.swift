@@ -4,12 +4,11 @@ package import Foundation
 /// The open folder of a journal: what it contains, and what it must not contain. Documentation/Format.md, "The folder",
 /// lists its files.
 ///
-/// Everything is opened relative to the folder's descriptor, so it stays the same journal even if the folder is moved
+/// Everything is opened relative to the folder's descriptor, so this stays the same journal even if the folder is moved
 /// and replaced by another one. Paths are used only in messages.
 package struct JournalFolder: Sendable {
   package let root: Files.Folder<JournalError>
-  /// The folder of the log when this was opened; nil if there was none. Held open, so that no other folder gets its
-  /// identity.
+  /// The folder of the log at the opening; nil if there was none. Held open, so that no other folder gets its identity.
   private let entriesAtOpening: Folder?
 
   package var path: String { root.path }
@@ -22,7 +21,7 @@ package struct JournalFolder: Sendable {
   func path(of layer: LayerName) -> String { "\(snapshots)/\(layer.fileName)" }
 
   /// Opens the folder without reading it.
-  /// - Throws: ``JournalError``: `notFound`, or `notAJournal` if it can't be a journal's folder.
+  /// - Throws: ``JournalError``: `notFound` if nothing is at the URL; `notAJournal` if it can't be a journal's folder.
   package init(_ url: URL, hook: FileHook?, readHook: ReadHook? = nil) throws(JournalError) {
     let path = try Self.path(of: url)
     guard let status = try Folder.status(ofPath: path) else {
@@ -39,21 +38,20 @@ package struct JournalFolder: Sendable {
     try self.init(root: Folder(path, followsLinks: false, hook: hook, readHook: readHook))
   }
 
-  /// - Throws: ``JournalError`` with code `outOfResources`. Any other problem of the folder of the log is reported by the
-  ///   log.
+  /// - Throws: ``JournalError`` with code `outOfResources`. The log reports any other problem of its folder.
   init(root: Folder) throws(JournalError) {
     self.root = root
     do throws(JournalError) {
       entriesAtOpening = try root.folder("entries")
     } catch {
-      // Without this folder, no erasure would ever be noticed.
+      // Without this folder, an erasure would not be noticed.
       if error.code == .outOfResources { throw error }
       entriesAtOpening = nil
     }
   }
 
   /// The path by which errors refer to the journal at a URL.
-  /// - Throws: ``JournalError`` with code `wrongUse` for anything but a file URL.
+  /// - Throws: ``JournalError`` with code `wrongUse` unless it is a file URL.
   static func path(of url: URL) throws(JournalError) -> String {
     guard url.isFileURL else {
       throw JournalError(
@@ -63,7 +61,7 @@ package struct JournalFolder: Sendable {
     return url.physicalPath
   }
 
-  // MARK: What is in it
+  // MARK: Contents
 
   /// The folder of the log. Only the log reads it.
   package func openEntries() throws(JournalError) -> Files.Folder<JournalError> { try root.folder("entries") }
@@ -111,8 +109,8 @@ package struct JournalFolder: Sendable {
     return try root.folder(name)
   }
 
-  /// When the journal was created or committed to last, by the clock; nil if that can't be told. Only a warning depends
-  /// on it, so it is no error if the folder was moved.
+  /// When the journal was created or last committed to, by the clock; nil if that is unknown, for example because the
+  /// folder was moved. Only a warning depends on this date.
   var lastWrite: Timestamp? {
     [format, path + "/HEAD"].compactMap { path in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
@@ -122,7 +120,7 @@ package struct JournalFolder: Sendable {
 
   // MARK: Replaced logs
 
-  /// Whether another process has erased content or pruned the history since this was opened: both replace the log.
+  /// Whether another process has erased content or pruned history since the opening: both replace the log.
   var isLogReplaced: Bool {
     guard let opened = try? entriesAtOpening?.status().identity,
       let current = try? root.status(of: "entries")?.identity
@@ -130,14 +128,15 @@ package struct JournalFolder: Sendable {
     return opened != current
   }
 
-  /// Fails if the log was replaced. Then what was read may lack content, and the entry that says who removed it; and an
-  /// open base still has it.
+  /// Fails if the log was replaced. Earlier reads may then lack content, and the entry that says who removed it, while
+  /// an open base still has the content.
   /// - Throws: ``JournalError`` with code `pruned`.
   func checkLogIsCurrent() throws(JournalError) {
     if isLogReplaced { throw logIsReplaced }
   }
 
-  /// An error of a reader. What it misses may have been erased or pruned since it was opened; then nothing is damaged.
+  /// The error to report for a reader's error: `pruned` in place of `damaged` if the log was replaced, because the
+  /// missing content was then erased or pruned.
   func explaining(_ error: JournalError) -> JournalError {
     error.code == .damaged && isLogReplaced ? logIsReplaced : error
   }
@@ -165,7 +164,7 @@ package struct JournalFolder: Sendable {
     try checkNames(options)
   }
 
-  /// Why the format of the folder can't be read, if it is an older or a newer one.
+  /// The error `olderFormat` or `newerFormat` if the folder has such a format; otherwise nil.
   func otherFormat() -> JournalError? {
     do throws(JournalError) {
       _ = try readFormatFile()
@@ -180,7 +179,7 @@ package struct JournalFolder: Sendable {
     return format.with(try readBase(format))
   }
 
-  /// Reads the base of the history; nil if it was not pruned.
+  /// Reads the base of the history; nil if history was not pruned.
   func readBase(_ format: JournalFormat) throws(JournalError) -> HistoryBase? {
     while let entries = try openFolder("entries") {
       let base = try HistoryBase.open(in: entries, format)

@@ -4,10 +4,10 @@
 /// journal 2 b8d6f358-f45b-4c12-bd27-53cd0bd018ba
 /// model catalog 1
 /// must NAME VALUE        a feature that a reader must know
-/// may NAME VALUE         one that it may ignore
+/// may NAME VALUE         a feature that a reader may ignore
 /// must base 1            the last line, once history was pruned
 /// ```
-/// Entry 1 follows its digest, so the chain covers every byte of it except that line.
+/// Entry 1 follows the digest of FORMAT, so the chain covers every byte of the file except that last line.
 package struct JournalFormat: Sendable {
   /// The version of the format that this library reads and writes.
   static let version = 2
@@ -22,7 +22,7 @@ package struct JournalFormat: Sendable {
   private let sealed: [UInt8]
   /// Whether the file announces a base. Only the file BASE decides whether there is one.
   let announcesBase: Bool
-  /// The base of the history; nil if it begins with entry 1.
+  /// The base of the history; nil if history begins with entry 1.
   package var base: HistoryBase?
 
   /// The bytes that the file must have.
@@ -35,14 +35,14 @@ package struct JournalFormat: Sendable {
     announcesBase = false
   }
 
-  /// The formats of a journal that this version of a model, or an older one, has created; the newest version first.
+  /// The formats that a journal can have if this version of a model, or an older one, created it; the newest first.
   package static func candidates(for id: JournalID, _ schema: ModelSchema) -> [JournalFormat] {
     stride(from: schema.version, to: 0, by: -1).compactMap { version in
       ModelSchema(name: schema.name, version: "\(version)").map { JournalFormat(id: id, schema: $0) }
     }
   }
 
-  /// - Throws: ``JournalError``: `olderFormat`, `newerFormat`, or `damaged` for bytes of another form.
+  /// - Throws: ``JournalError``: `olderFormat`, `newerFormat`, or `damaged` if the bytes have another form.
   package init(_ bytes: [UInt8], path: String) throws(JournalError) {
     let damaged = JournalError(
       .damaged,
@@ -87,7 +87,7 @@ package struct JournalFormat: Sendable {
     sealed = announcesBase ? Array(bytes.dropLast(Self.baseLine.utf8.count + 1)) : bytes
   }
 
-  /// The digest of revision 0, the previous digest of entry 1.
+  /// The digest of revision 0, which is the previous digest of entry 1.
   package var digest: ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.format)

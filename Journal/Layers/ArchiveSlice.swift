@@ -24,14 +24,14 @@ struct ArchiveSlice: Sendable {
     return try unsafe bytes.withBytes(in: start + offset..<start + offset + count, body)
   }
 
-  /// The partition point of rows of equal size: the first one for which `isBehind` is true.
+  /// The partition point of rows of equal size: the number of the first row for which `isBehind` is true.
   func firstRow(
     of count: Int, at offset: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
   ) throws(ArchiveError) -> Int {
     try unsafe bytes.firstRow(of: count, at: start + offset, byteCount: byteCount, where: isBehind)
   }
 
-  /// The first byte, which says how many bytes a number has: 4 or 8.
+  /// Reads the first byte, which says how many bytes each number has: 4 or 8.
   func width() throws(ArchiveError) -> Int {
     let width = try unsafe withBytes(at: 0, count: 1) { unsafe Int($0[0]) }
     guard width == 4 || width == 8 else { throw foreign }

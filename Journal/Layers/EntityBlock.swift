@@ -5,9 +5,9 @@ struct PackedVersion {
   var number = 0
   var created: Revision = 0
   var revision: Revision = 0
-  /// Where its record is, in bytes from the first record of the block.
+  /// Where the version's record is, in bytes from the first record of the block.
   var record = 0..<0
-  /// Whether the record refers to none before it.
+  /// Whether the record refers to no record before it.
   var startsOver = true
 }
 
@@ -20,11 +20,11 @@ struct EntityBlock {
   /// Where the numbers of the versions are in the file, and where their records are.
   private let heads: Range<Int>
   private let records: Range<Int>
-  /// No entity has a higher number, and no version is newer.
+  /// No entity has a number above `highest`, and no version is newer than `revision`.
   private let highest: Int
   private let revision: Revision
 
-  /// A position of a version has the number of its block, and in the lowest bits its place there.
+  /// The low bits of a version's position are its place in the block. The others are the block's number.
   private static let placeBits = 12
 
   init(
@@ -67,7 +67,7 @@ struct EntityBlock {
     return versions
   }
 
-  /// The version at a place, after those that its record may refer to.
+  /// The version at a place, after all versions that its record may refer to.
   func chain(to place: Int) throws(ArchiveError) -> [PackedVersion] {
     var chain: [PackedVersion] = []
     var rest = place
@@ -81,7 +81,8 @@ struct EntityBlock {
     return chain
   }
 
-  /// The newest version of an entity as of a revision, after those that its record may refer to; empty if there is none.
+  /// The newest version of an entity as of a revision, after all versions that its record may refer to; empty if there
+  /// is none.
   func chain(toNewest number: Int, asOf revision: Revision) throws(ArchiveError) -> [PackedVersion] {
     var chain: [PackedVersion] = []
     try visit { version in
@@ -115,7 +116,7 @@ struct EntityBlock {
     return found
   }
 
-  /// Calls `body` with each version in order, until it returns false.
+  /// Calls `body` with each version in order, until `body` returns false.
   @inline(__always)
   private func visit(_ body: (PackedVersion) -> Bool) throws(ArchiveError) {
     let (highest, newest) = (highest, revision)

@@ -14,19 +14,19 @@ struct EntityBlockWriter: ~Copyable {
   private var versionCount = 0
   private var first = (number: 0, revision: 0)
   private var last = (number: 0, created: 0)
-  /// Where the newest record that refers to none before it begins.
+  /// Where the newest record begins that refers to no record before it.
   private var startByteCount = 0
-  /// Where the first version of the newest entity ends, and how many further ones follow.
+  /// Where the first version of the newest entity ends, and how many further versions of it follow.
   private var entityEnd = 0
   private var furtherCount = 0
 
-  /// A block ends after this many bytes of records: iterating over versions without their records reads a page of each.
+  /// A block ends after this many bytes of records. Iterating over versions without records reads a page of each block.
   private static let byteCount = 8 << 10
-  /// After this many bytes, a record refers to none before it. Reading a record reads half as many on average.
+  /// After this many bytes, a record refers to no record before it. Reading a record reads half as many on average.
   private static let dependentByteCount = 1 << 10
-  /// The most for the versions of one large entity, which may refer further back.
+  /// The most bytes for the versions of one large entity, which may refer further back.
   private static let longestDependentByteCount = 4 << 20
-  /// No block has more versions, because a search reads half of their heads.
+  /// The most versions of a block, because a search reads half of their heads.
   static let versionLimit = 128
 
   init() {}
@@ -38,7 +38,7 @@ struct EntityBlockWriter: ~Copyable {
   /// The number and revision of the last version.
   private(set) var end = (number: 0, revision: 0)
 
-  /// Whether a version of an entity begins a new block.
+  /// Whether the block must be finished before this version is appended.
   func isComplete(before number: Int, _ record: EntityRecord) -> Bool {
     versionCount == Self.versionLimit
       || records.count >= Self.byteCount && startsOver(before: number, record)
@@ -49,7 +49,7 @@ struct EntityBlockWriter: ~Copyable {
       return records.count - startByteCount >= Self.dependentByteCount
     }
     // The further versions of a large entity take little space only if they refer to the first. If they take much
-    // anyway, referring would only make reading the last of them slow.
+    // anyway, referring would only make reading the last one slow.
     let furtherByteCount = records.count - entityEnd
     let longest = min(8 * record.bytes.count, Self.longestDependentByteCount)
     return furtherByteCount >= max(Self.dependentByteCount, longest)

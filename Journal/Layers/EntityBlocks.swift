@@ -31,7 +31,7 @@ final class EntityBlocks: Sendable {
     self.revision = revision
   }
 
-  /// A range that has all numbers of entities; nil if there are no versions.
+  /// A range that includes the numbers of all entities; nil if there are no versions.
   func bounds() throws(ArchiveError) -> ClosedRange<Int>? { try directory.bounds(highest: highest) }
 
   func newest(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityVersion? {
@@ -39,7 +39,7 @@ final class EntityBlocks: Sendable {
     return try block(index).newest(number, asOf: revision)
   }
 
-  /// The entity in its newest version as of a revision, nil if there is none.
+  /// The entity in its newest version as of a revision, nil if there is no such version.
   func newestRow(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow? {
     guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
     let block = try block(index)
@@ -54,8 +54,8 @@ final class EntityBlocks: Sendable {
     return position > 0 ? min(position, count) - 1 : nil
   }
 
-  /// All versions from an entity on. A value, because variables that a closure captures are checked for exclusive access
-  /// at each use.
+  /// Iterates over all versions from an entity on. A struct and not a closure, because each use of a variable that a
+  /// closure captures is checked for exclusive access.
   struct Versions {
     private let blocks: EntityBlocks
     private var index: Int
@@ -70,7 +70,7 @@ final class EntityBlocks: Sendable {
       place = versions.partitioningIndex { $0.number >= number }
     }
 
-    /// Reads a block, which must continue where the one before ends: readers rely on the order of numbers.
+    /// Reads a block, which must continue where the block before it ends: readers rely on the order of numbers.
     private mutating func read() throws(ArchiveError) {
       let last = versions.last
       block = index < blocks.count ? try blocks.block(index) : nil
@@ -119,7 +119,7 @@ private struct BlockRows {
   private let blocks: EntityBlocks
   private var index = -1
   private var block: EntityBlock?
-  /// All versions of the block, once a second one of them was read.
+  /// All versions of the block; empty until a second version of the block is read.
   private var versions: [PackedVersion] = []
   private var unpacker: RecordUnpacker
   /// Where the first unpacked record begins, and the place of the next version to unpack.
@@ -136,7 +136,7 @@ private struct BlockRows {
     if let block, index == self.index {
       if versions.isEmpty { versions = try block.versions() }
       guard place < versions.count else { throw block.foreign }
-      // Begins at the nearest record that refers to none before it, or at the next one to unpack.
+      // Unpacking begins at the nearest record that refers to no record before it, or at the next one to unpack.
       var start = place
       while start > 0, start != nextPlace, !versions[start].startsOver { start -= 1 }
       return try row(version, versions[start...place], in: block, at: place)
@@ -160,11 +160,11 @@ private struct BlockRows {
     return row
   }
 
-  /// - Parameter chain: the version, after those that were not unpacked yet.
+  /// - Parameter chain: the versions that were not unpacked yet, of which `found` is the last.
   fileprivate mutating func row(
     _ found: PackedVersion, _ chain: ArraySlice<PackedVersion>, in block: EntityBlock
   ) throws(ArchiveError) -> EntityRow {
-    // After an error, the next record begins anew.
+    // If this call fails, the next one does not continue here.
     nextPlace = -1
     if let first = chain.first, first.startsOver { origin = first.record.lowerBound }
     let record = try unsafe block.withRecords(origin..<found.record.upperBound) {

@@ -16,26 +16,26 @@ final class Layer: Sendable {
   private let faults: ReadFaults
   private let rebuild: Rebuild
   private let current: Lock<Current>
-  /// Held while the contents are rebuilt, so that it happens once for all readers.
+  /// Held while the contents are rebuilt, so that this happens once for all readers.
   private let rebuilding = NSLock()
 
   private static let retryInterval = Duration.seconds(1)
 
   private struct Current: Sendable {
-    /// What readers use. Until there is a file, it has the changes as of the top only.
+    /// The contents that readers use. Until there is a file, they have the changes as of the top only.
     var contents: any LayerContents
-    /// The states at its checkpoints, from which the file is written; empty once there is one.
+    /// The states at the layer's checkpoints, from which the file is written; empty once there is a file.
     var moments: [LayerMoment] = []
     var footer: LayerFooter?
     var indexes: [IndexDefinition] = []
     var isRebuilt = false
     var isWithdrawn = false
-    /// When rebuilding last failed. It is not retried at once, because each reader would take as long as the first.
+    /// When rebuilding last failed. It is not retried at once: each reader would then wait as long as the first.
     var failedAt: ContinuousClock.Instant?
   }
 
-  /// A layer in memory.
-  /// - Parameter moments: the changes of its earlier states above `start`, in the order of time.
+  /// Makes a layer in memory.
+  /// - Parameter moments: the layer's states before `top`, each with its changes above `start`, in the order of time.
   init(
     _ moments: [LayerMoment], top: LayerMoment, from start: LayerCheckpoint, entryDigest: ContentDigest,
     faults: ReadFaults, rebuild: @escaping Rebuild
@@ -63,18 +63,18 @@ final class Layer: Sendable {
     current = Lock(Current(contents: file, footer: footer, indexes: file.definitions))
   }
 
-  /// The entries whose changes it has, as people read it.
+  /// The entries whose changes the layer has, as text: `101 to 200`.
   var revisions: String { "\(start.revision + 1) to \(top.revision)" }
-  /// Where its states can be opened; without a file, only at its top.
+  /// The checkpoints at which states can be opened; without a file, only the top.
   var checkpoints: [LayerCheckpoint] { footer?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
-  /// Nil as long as there is no file.
+  /// The footer of the file; nil as long as there is no file.
   var footer: LayerFooter? { current.withLock { $0.footer } }
-  /// The declared indexes that its file has.
+  /// The declared indexes that the file has.
   var indexes: [IndexDefinition] { current.withLock { $0.indexes } }
   /// Whether the file failed and its contents were rebuilt in memory. The keeper then writes the file again.
   var isRebuilt: Bool { current.withLock { $0.isRebuilt } }
-  /// Whether its entries were withdrawn, so that other entries may have its revisions.
+  /// Whether the layer's entries were withdrawn, so that other entries may have their revisions.
   var isWithdrawn: Bool { current.withLock { $0.isWithdrawn } }
   func withdraw() { current.withLock { $0.isWithdrawn = true } }
 
@@ -91,7 +91,7 @@ final class Layer: Sendable {
     return checkpoints[checkpoints.partitioningIndex { $0.revision >= revision }]
   }
 
-  /// Reads from the file from now on, and frees the memory.
+  /// Makes readers use the file from now on, and frees the memory.
   func use(_ written: LayerFile, _ footer: LayerFooter) {
     replace { current in
       current.moments = []
@@ -101,9 +101,9 @@ final class Layer: Sendable {
     }
   }
 
-  /// - Parameter change: returns what readers use next.
+  /// - Parameter change: returns the contents that readers use next.
   private func replace(_ change: (inout Current) -> any LayerContents) {
-    // What is replaced is released without the lock, because it may take much memory.
+    // The old contents are released without the lock, because they may be large.
     _ = current.withLock { current -> (any LayerContents, [LayerMoment]) in
       let moments = current.moments
       let contents = change(&current)
@@ -112,7 +112,7 @@ final class Layer: Sendable {
     }
   }
 
-  /// The sources of the file of a layer in memory, and its checkpoints.
+  /// The sources from which the layer's file is written, and its checkpoints.
   var parts: (sources: [any LayerSource], checkpoints: [LayerCheckpoint]) {
     let moments = current.withLock { $0.moments }
     if moments.isEmpty { return ([contents], checkpoints) }
@@ -129,7 +129,7 @@ final class Layer: Sendable {
 
   var contents: any LayerContents { current.withLock { $0.contents } }
 
-  /// The result of `body`; nil, and a read failure, if neither the file nor the log can be read.
+  /// Returns the result of `body`. If neither the file nor the log can be read, records a read failure and returns nil.
   func read<Result>(_ body: (any LayerContents) throws(ArchiveError) -> Result) -> Result? {
     let contents = contents
     do throws(ArchiveError) { return try body(contents) } catch {
@@ -141,8 +141,9 @@ final class Layer: Sendable {
     }
   }
 
-  /// The replacement of contents that failed; nil if there is none.
-  /// - Parameter isForAnswer: whether the answer of a state needs it. Then it is a read failure if there is none.
+  /// Returns rebuilt contents in place of failed ones; nil if they can't be rebuilt.
+  /// - Parameter isForAnswer: whether an answer of a state needs the contents. If so, a failed rebuild is a read
+  ///   failure.
   func replacement(
     of failed: any LayerContents, because error: ArchiveError, isForAnswer: Bool = true
   ) -> (any LayerContents)? {
@@ -168,8 +169,8 @@ final class Layer: Sendable {
     }
   }
 
-  /// Reads the whole layer from its file, and has it rebuilt if that fails. A failed rebuild is no read
-  /// failure: readers may never need what can't be read, and the fault may pass.
+  /// Reads the whole layer from its file, and has it rebuilt if that fails. A failed rebuild is no read failure:
+  /// readers may never need the unreadable part, and the fault may pass.
   func readWhole(_ shape: StateShape?, isCancelled: () -> Bool) {
     let contents = contents
     do throws(ArchiveError) {

@@ -2,9 +2,9 @@ import CBOR
 import PropertyLists
 
 extension LayerChain {
-  /// Which checkpoints a merged layer keeps: all, or every second, fourth, …, or only the last, so that it takes no more
-  /// than its share of the disk.
-  /// - Parameter share: how many bytes the merged layer may take.
+  /// Chooses the checkpoints that a merged layer keeps: all, every second, fourth, …, or only the last, so that the
+  /// layer takes no more than its share of the disk.
+  /// - Parameter share: the most bytes of the merged layer.
   func checkpoints(
     of run: [Layer], _ sources: [any LayerSource], _ policy: LayerPolicy, share: Int,
     isCancelled: () -> Bool
@@ -15,7 +15,7 @@ extension LayerChain {
     if run.reduce(0, { $0 + ($1.footer?.byteCount ?? 0) }) <= share { return all }
     var choices = [all]
     while let newest = choices.last, newest.count > 1 {
-      // Counted from the end, so that the last stays.
+      // Every second one is counted from the end, so that the last one stays.
       choices.append(newest.indices.filter { (newest.count - 1 - $0) % 2 == 0 }.map { newest[$0] })
     }
     do throws(ArchiveError) {
@@ -28,8 +28,8 @@ extension LayerChain {
     }
   }
 
-  /// About how many bytes the newest state of a merged layer would take, and its past states for each choice of
-  /// checkpoints. The first choice includes all others.
+  /// Estimates the bytes of a merged layer's newest state, and for each choice of checkpoints those of its past states.
+  /// The first choice includes all others.
   private func byteCounts(
     _ sources: [any LayerSource], keeping choices: [[Revision]], isCancelled: () -> Bool
   ) throws(ArchiveError) -> (newest: Int, past: [Int]) {
@@ -49,7 +49,7 @@ extension LayerChain {
           if index == 0 {
             if first.isNextSampled() { first.add(try record(found).bytes.count) }
           } else if further.isNextSampled() {
-            // A further version has only what differs from the one before.
+            // A further version stores only its difference from the version before.
             let before = try record(merge.group[index - 1])
             further.add(before.changes(to: try record(found))?.bytes.count ?? 0)
           }
@@ -61,13 +61,13 @@ extension LayerChain {
   }
 }
 
-/// A sample of how much versions of entities take in blocks.
+/// Samples how many bytes the versions of entities take in blocks.
 private struct VersionSample {
   private(set) var count = 0
   private var sampleCount = 0
   private var byteCount = 0
 
-  /// Whether the next one is in the sample. One of 32 is decoded, because decoding all would take as long as merging.
+  /// Counts a version; returns whether it is in the sample: one of 32, because decoding all takes as long as merging.
   mutating func isNextSampled() -> Bool {
     count += 1
     return count % 32 == 1
@@ -78,6 +78,6 @@ private struct VersionSample {
     self.byteCount += byteCount
   }
 
-  /// The numbers of a version, and the marks for what did not change, take about 12 bytes.
+  /// The average bytes of a version. Its numbers, and the marks for unchanged parts, take about 12 bytes.
   var average: Int { 12 + byteCount / max(sampleCount, 1) }
 }

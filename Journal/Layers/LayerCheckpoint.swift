@@ -1,11 +1,11 @@
 /// A revision at which a layer's state can be opened, and the facts about that state that are known without reading it.
 struct LayerCheckpoint: Sendable, Equatable {
   var revision: Revision
-  /// How many events the entries up to here have.
+  /// The number of events of all entries up to the revision.
   var eventCount: Int
-  /// By kind.
+  /// The counts of entities, by kind.
   var tables: [EntityTotals]
-  /// By list: how many texts have a number.
+  /// The number of texts that have numbers, by list.
   var textCounts: [Int]
 }
 
@@ -16,7 +16,7 @@ extension LayerCheckpoint {
       textCounts: parts.lists.map(\.texts.count))
   }
 
-  /// The empty state.
+  /// The checkpoint of the empty state.
   static func start(_ shape: StateShape) -> LayerCheckpoint {
     LayerCheckpoint(
       revision: 0, eventCount: 0, tables: shape.kinds.map { _ in EntityTotals() },

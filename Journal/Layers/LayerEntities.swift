@@ -11,7 +11,7 @@ final class LayerEntities: Sendable {
   private let revision: Revision
   private let numbers: ClosedRange<Int>?
 
-  /// Numbers above this are in no layer, so that counting on from one never overflows.
+  /// No layer has numbers above this limit, so adding to a number can't overflow.
   static let numberLimit = Int.max >> 1
 
   init(
@@ -38,7 +38,7 @@ final class LayerEntities: Sendable {
     return archived
   }
 
-  /// The entity in its newest version as of a revision; `.some(nil)` if it was deleted, and nil if there is none.
+  /// The entity in its newest version as of a revision; `.some(nil)` if that is a deletion, and nil if there is none.
   func row(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow?? {
     guard let numbers, number > 0, numbers.contains(number) else { return nil }
     let row = try versions.newestRow(number, asOf: revision)
@@ -76,7 +76,7 @@ final class LayerEntities: Sendable {
 
   func rows() -> RowReader { versions.rows() }
 
-  /// All versions, or the newest of each entity as of a revision, from a number on.
+  /// All versions from a number on or, if there is a revision, only each entity's newest version as of the revision.
   func cursor(from number: Int, asOf revision: Revision? = nil) throws(ArchiveError) -> VersionCursor {
     var all = try LayerEntitiesCursor(self, EntityBlocks.Versions(versions, from: number), from: number)
     guard let revision else { return { () throws(ArchiveError) in try all.next() } }
@@ -91,7 +91,7 @@ private struct LayerEntitiesCursor: ElementCursor {
   private var blocks: EntityBlocks.Versions
   private var archived: EntityVersion?
   private var deleted: (number: Int, revision: Revision)?
-  /// How many deletions were read or are before the first one.
+  /// The position of the next deletion to read.
   private var deletionCount: Int
 
   init(

@@ -1,13 +1,13 @@
 import Files
 import PropertyLists
 
-/// Opening the file of a layer. A small one is read and checked at once, so that its states no longer need the
-/// disk; pages of a large one are read and checked when they are first touched.
+/// Opening the file of a layer. A small one is read and checked at once, so that the layer's states no longer need the
+/// disk. Pages of a large one are read and checked when they are first touched.
 extension LayerFile {
   /// - Parameters:
-  ///   - memoryByteCount: the size up to which it is read whole.
+  ///   - memoryByteCount: a file of up to this size is read into memory as a whole.
   ///   - quota: bounds the pages in memory.
-  /// - Throws: ``JournalError`` with code `damaged` if it is missing, of another size, or found to be altered.
+  /// - Throws: ``JournalError`` with code `damaged` if the file is missing, of another size, or found to be altered.
   convenience init(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape, memoryByteCount: Int,
     quota: PageQuota
@@ -19,8 +19,8 @@ extension LayerFile {
     }
   }
 
-  /// What a snapshot says about itself, for people, and the declared indexes that it has. Fails unless it has the parts of
-  /// the model.
+  /// The text in which a snapshot describes itself to people, and its declared indexes. Fails unless the snapshot has
+  /// the parts of the model.
   static func about(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter, shape: StateShape
   ) throws(JournalError) -> (text: String, indexes: [IndexDefinition]) {
@@ -58,7 +58,7 @@ extension LayerFile {
     }
   }
 
-  /// The file of a layer or snapshot, if it has the size that its footer says.
+  /// Opens the file of a layer or snapshot. Fails unless the file has the size that the footer says.
   static func open(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter
   ) throws(JournalError) -> File {
@@ -79,7 +79,7 @@ extension LayerFile {
     }
   }
 
-  /// Reads a whole file and fails at the first page that is altered. Memory holds one page, however large the file is.
+  /// Reads a whole file and fails at the first altered page. Memory holds one page, however large the file is.
   static func checkAllPages(
     _ name: LayerName, in folder: Folder?, footer: LayerFooter
   ) throws(JournalError) {
@@ -102,7 +102,7 @@ extension LayerFile {
       offset: range.lowerBound, path: path)
   }
 
-  /// A temporary read error is not damage.
+  /// The error for a failed read: `io` for a fault that may be temporary, otherwise `damaged`.
   static func failure(_ error: ArchiveError, of name: LayerName, _ path: String) -> JournalError {
     if error.code == .io {
       return JournalError(

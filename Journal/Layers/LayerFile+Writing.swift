@@ -6,18 +6,18 @@ extension LayerFile {
   struct Written {
     let byteCount: Int
     let pageChecksums: [UInt32]
-    /// Of a whole state.
+    /// The digest of a whole state; nil for a layer.
     let stateDigest: ContentDigest?
   }
 
-  /// Writes a file and flushes it: after any crash it exists with all its bytes or not at all.
+  /// Writes a file and flushes it: after a crash, the file exists with all its bytes or not at all.
   /// - Parameters:
   ///   - reserve: how many bytes must stay free on the disk for commits.
-  ///   - pressure: what waits for this file.
-  ///   - isCancelled: called for each piece that is written.
-  ///   - check: throws if the file must not be used.
-  /// - Throws: ``JournalError`` if it can't be written, or with code `closed` if it is cancelled; nothing is left
-  ///   behind.
+  ///   - pressure: returns what waits for this file.
+  ///   - isCancelled: called for each piece that is written; returns whether to end.
+  ///   - check: called when all is written; throws if the file must not be used.
+  /// - Throws: ``JournalError`` if the file can't be written; with code `closed` if writing was cancelled. No part of
+  ///   the file is left behind.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to name: LayerName, in folder: Folder, reserve: Int,
     rateLimiter: RateLimiter, pressure: @escaping () -> WritePressure, isCancelled: @escaping () -> Bool,
@@ -114,7 +114,7 @@ private final class LayerSink {
   }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
-    // An index can have many megabytes. Closing and the next layer must not wait for all of them.
+    // An index can have many megabytes. Written in pieces, it delays closing and the next layer by one piece only.
     var start = 0
     while start < bytes.count {
       let end = min(start + 64 << 10, bytes.count)
@@ -141,7 +141,7 @@ private final class LayerSink {
     unsafe pages.append(bytes)
   }
 
-  /// Has the drive write the file up to an offset, in pieces. Waiting for them keeps the flushes of commits short.
+  /// Makes the drive write the file up to an offset, in pieces. Waiting for each keeps the flushes of commits short.
   private func writeOut(to end: Int) throws(JournalError) {
     while case let pressure = pressure(), case let piece = rateLimiter.piece(pressure),
       end - writtenOutByteCount >= piece.byteCount

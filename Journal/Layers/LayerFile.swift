@@ -59,7 +59,7 @@ final class LayerFile: LayerContents {
     }
   }
 
-  /// More indexes than any app declares.
+  /// The most declared indexes of a file: more than any app declares.
   static let valueIndexLimit = 4096
 
   /// The declared indexes that a layer or snapshot has.
@@ -85,15 +85,15 @@ final class LayerFile: LayerContents {
     }
   }
 
-  /// Opens the file once more, for one thread that reads from the start to the end, as a merge does. Returns
-  /// this one if it is in memory, or if the system lacks the resources, which is no fault of the file.
+  /// Opens the file again, for one thread that reads from the start to the end, as a merge does. Returns this object if
+  /// the file is in memory, or if the system lacks resources, which is no fault of the file.
   /// - Parameter pageLimit: the most bytes of pages in memory.
   func reopened(pageLimit: Int) throws(ArchiveError) -> LayerFile {
     guard let reopened = try? bytes.reopened(keeping: pageLimit), reopened !== bytes else { return self }
     return try LayerFile(reopened, revision: revision, shape: shape)
   }
 
-  /// Opens the file once more: the pages of this one are kept for readers.
+  /// Opens the file again, so that the pages of this object stay in memory for readers.
   func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 1 << 20) }
 
   var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }
@@ -164,7 +164,7 @@ final class LayerFile: LayerContents {
     }
   }
 
-  /// A line's time is its revision, and in the lowest bit whether it exists.
+  /// The time of a line: its revision, and in the lowest bit whether the line exists.
   static func time(_ line: LineVersion) -> UInt64 { UInt64(line.revision) << 1 | (line.isThere ? 1 : 0) }
 
   private static func time(behind revision: Revision) -> UInt64 { (UInt64(revision) + 1) << 1 }
@@ -180,7 +180,7 @@ final class LayerFile: LayerContents {
 }
 
 extension IndexKey {
-  /// The two numbers in the order in which keys are compared.
+  /// The group and the member as words, which compare in the order of keys.
   var words: (UInt64, UInt64) {
     (UInt64(truncatingIfNeeded: group), UInt64(truncatingIfNeeded: member))
   }

@@ -2,7 +2,7 @@ import CBOR
 
 /// Facts about a layer or snapshot, the checksums of its file, and its checkpoints.
 struct LayerFooter: Sendable, Equatable {
-  /// How the file is divided for checksums; a page is checked when it is first touched.
+  /// The size of the pages that have checksums; a page is checked when it is first touched.
   static let pageByteCount = 4 << 10
 
   var byteCount: Int
@@ -10,22 +10,22 @@ struct LayerFooter: Sendable, Equatable {
   var pageChecksums: [UInt32]
   /// The digest of a whole state; nil for a layer.
   var stateDigest: ContentDigest?
-  /// The digest of the newest entry in it, which seals all entries before it.
+  /// The digest of the newest entry that the file includes, which seals all entries before it.
   var entryDigest: ContentDigest
   var schema: String
-  /// How often its content was written: once, and once for each merge.
+  /// The number of times that the content was written: once, and once more for each merge.
   var generation: Int
-  /// The newest erasure in the log when it was written; 0 if there was none. An erasure keeps all digests, so only this
-  /// tells whether a file that was brought back has what was erased since.
+  /// The newest erasure in the log when the file was written; 0 if there was none. An erasure keeps all digests, so
+  /// only this number tells whether an old file that was put back has content that was erased since.
   var newestErasure: Revision = 0
-  /// The checkpoint below it.
+  /// The checkpoint after which the layer begins.
   var start: LayerCheckpoint
-  /// In ascending order, at least one.
+  /// The checkpoints in ascending order, at least one.
   var checkpoints: [LayerCheckpoint]
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
 
-  /// Where a page is in the file; the last may be shorter.
+  /// Where a page is in the file; the last page may be shorter.
   func range(ofPage index: Int) -> Range<Int> {
     let start = index * Self.pageByteCount
     return start..<min(start + Self.pageByteCount, byteCount)
@@ -43,7 +43,7 @@ extension LayerFooter {
   /// Keeps sums of counts from overflowing; no valid count comes near this limit.
   private static let countLimit = 1 << 56
 
-  /// The bytes of its file: an item of CBOR and its checksum.
+  /// The bytes of the footer's file: an item of CBOR and its checksum.
   func encoded() -> [UInt8] {
     var writer = CBORWriter(reserving: 256 + 4 * pageChecksums.count + 64 * checkpoints.count)
     writer.appendArrayHead(count: 10)

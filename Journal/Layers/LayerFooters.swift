@@ -9,8 +9,8 @@ struct LayerFooters: Sendable {
     return try snapshots.names().compactMap(LayerName.init(footerName:)).sorted()
   }
 
-  /// The footer of that name, nil if there is none.
-  /// - Throws: ``JournalError`` if it is temporarily unreadable. A damaged one is returned without a footer.
+  /// The footer file of that name; nil if there is none.
+  /// - Throws: ``JournalError`` if the file is temporarily unreadable. A damaged file is returned without a footer.
   func footer(_ name: LayerName) throws(JournalError) -> FooterFile? {
     guard let snapshots = try folder.openSnapshots() else { return nil }
     do throws(JournalError) {
@@ -29,7 +29,7 @@ struct LayerFooters: Sendable {
     return footers
   }
 
-  /// The newest layer or snapshot of an entry after a revision, nil if there is none with a readable footer.
+  /// The newest layer or snapshot that ends after a revision; nil if none of these has a readable footer.
   func newest(after revision: Revision) throws(JournalError) -> FooterFile? {
     for name in try names().reversed() where name.to > revision {
       if let footer = try footer(name), footer.footer != nil { return footer }
@@ -37,7 +37,7 @@ struct LayerFooters: Sendable {
     return nil
   }
 
-  /// Writes a footer durably; its file must be durable already.
+  /// Writes a footer durably; the layer's file must be durable already.
   func write(_ name: LayerName, _ footer: LayerFooter) throws(JournalError) {
     let snapshots = try folder.makeSnapshots()
     try snapshots.write(name.footerName, footer.encoded())
@@ -60,9 +60,9 @@ extension JournalFolder {
     return (try? footers.names())?.last { (try? footers.footer($0))?.footer != nil }?.to
   }
 
-  /// Layers and snapshots without a footer, each as a problem.
+  /// One error for each layer or snapshot without a footer.
   package func filesWithoutFooter() throws(JournalError) -> [JournalError] {
-    // In this order, because a writer may complete a layer meanwhile.
+    // Files are listed before footers, because a writer may complete a layer in between.
     let files = try openSnapshots()?.names() ?? []
     let recorded = Set(try LayerFooters(folder: self).names())
     return files.compactMap { file in
@@ -74,12 +74,12 @@ extension JournalFolder {
   }
 }
 
-/// The file of a footer, next to that of the layer or snapshot.
+/// The file of a footer, next to the file of the layer or snapshot.
 struct FooterFile: Sendable, Equatable {
   let name: LayerName
-  /// Nil if it can't be read; then the layer is not used.
+  /// The footer; nil if it can't be read, and then the layer is not used.
   let footer: LayerFooter?
-  /// Why it can't be read; nil if it can.
+  /// Why the footer can't be read; nil if it was read.
   let problem: JournalError?
 
   init(_ name: LayerName, _ footer: LayerFooter) {
@@ -88,7 +88,7 @@ struct FooterFile: Sendable, Equatable {
     problem = nil
   }
 
-  /// - Throws: ``JournalError`` if it is missing or temporarily unreadable. A damaged one has no footer.
+  /// - Throws: ``JournalError`` if the file is missing or temporarily unreadable. If it is damaged, `footer` is nil.
   init(_ name: LayerName, in folder: Folder) throws(JournalError) {
     self.name = name
     do throws(JournalError) {
@@ -110,7 +110,7 @@ struct FooterFile: Sendable, Equatable {
     }
   }
 
-  /// No footer is larger: this is enough for a layer of 1 TiB.
+  /// The most bytes of a footer, enough for a layer of 1 TiB.
   private static let byteLimit = 1 << 30 + 1 << 20
 
   static func == (left: FooterFile, right: FooterFile) -> Bool {

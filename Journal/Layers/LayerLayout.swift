@@ -1,10 +1,9 @@
 /// The layout of the archive of a layer or snapshot, which its writer and its reader share.
 ///
-/// Documentation/Format.md, "The archive", describes it, and so does the text under ``Root/about`` in every archive.
+/// Documentation/Format.md, "The archive", describes the layout. So does the text under ``Root/about`` in each archive.
 enum LayerLayout {
-  /// The form of a snapshot, whose entities are objects for other programs. In its dictionaries, a key that
-  /// begins with `$` has one more `$`, because readers take a dictionary with the key `$class` for an encoded
-  /// object.
+  /// The form of a snapshot, whose entities are objects for other programs. In its dictionaries, a key that begins with
+  /// `$` has one more `$`, because readers take a dictionary with the key `$class` for an encoded object.
   static let objectsVersion = 4
   /// The form of a layer, whose entities are in blocks.
   static let blocksVersion = 3
@@ -44,13 +43,13 @@ enum LayerLayout {
     static let rests = "rests"
   }
 
-  /// The fields that entities of all kinds have first, and last.
+  /// The first fields of entities of all kinds. The last field has the attributes.
   static let leadingFields = ["number", "created", "modified"]
   static let attributesField = "attributes"
 
   /// All fields that an entity can have, in order: the leading ones, those of the model by their numbers, and
   /// the attributes.
-  /// - Parameter names: the model's names; a field without one, or whose name is taken, is named by its number.
+  /// - Parameter names: the model's names; a field without a name, or whose name is taken, is named by its number.
   static func fields(_ names: [String]) -> [String] {
     var fields = leadingFields
     for number in 0..<24 {
@@ -66,7 +65,7 @@ enum LayerLayout {
     "Journal" + name.prefix(1).uppercased() + name.dropFirst()
   }
 
-  /// What a file with a header says about itself, for people.
+  /// The text in which a file with this header describes itself to people.
   static func about(_ header: LayerHeader) -> String {
     (header.isSnapshot ? aboutSnapshot : aboutLayer) + (header.indexes.isEmpty ? "" : aboutValueIndexes)
   }

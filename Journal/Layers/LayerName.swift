@@ -1,7 +1,7 @@
 /// The name of a snapshot or layer: `0000000000000042` for the whole state of revision 42, and
 /// `0000000000000042-0000000000000099` for the layer of the changes after 42 up to 99.
 struct LayerName: Hashable, Sendable, Comparable {
-  /// Nil for a whole state, which was requested.
+  /// Nil for a snapshot, which is a whole state that was requested.
   let from: Revision?
   let to: Revision
 
@@ -9,7 +9,7 @@ struct LayerName: Hashable, Sendable, Comparable {
     (left.to, left.from ?? -1) < (right.to, right.from ?? -1)
   }
 
-  /// What it is the name of: a `snapshot` if the state was requested, otherwise a `layer`.
+  /// What the file is: a `snapshot` if the state was requested, otherwise a `layer`.
   var noun: String { from == nil ? "snapshot" : "layer" }
 
   private static let fileSuffix = ".plist"

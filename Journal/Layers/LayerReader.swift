@@ -51,7 +51,7 @@ struct LayerReader: Sendable {
       throw Self.foreign(at: header.offset)
     }
     let (keys, values) = (try list.header(keysNumber), try elements(of: header))
-    // One long text can be the key of many members, so their bytes do not bound the work.
+    // One long text can be the key of many members, so their number needs a limit that the file's size does not give.
     guard keys.kind == .array, keys.count == values.count, keys.count <= Self.memberLimit else {
       throw Self.foreign(at: header.offset)
     }
@@ -101,7 +101,7 @@ struct LayerReader: Sendable {
     return try list.string(try list.header(number))
   }
 
-  /// The highest number that was given to an entity.
+  /// Reads the highest number that was given to an entity.
   func number(_ header: ObjectHeader) throws(ArchiveError) -> Int {
     let number = try count(header)
     guard number <= LayerEntities.numberLimit else { throw Self.foreign(at: header.offset) }
@@ -139,7 +139,7 @@ struct LayerReader: Sendable {
 
 struct ArchivedMembers {
   fileprivate let reader: LayerReader
-  /// The object numbers of the values.
+  /// The object number of each member's value.
   fileprivate let numbers: [String: Int]
 
   var names: Set<String> { Set(numbers.keys) }

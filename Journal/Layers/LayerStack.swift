@@ -8,11 +8,11 @@ final class LayerLineage: Sendable {}
 /// Layers that together have a state at one of their checkpoints, and back its tables and indexes.
 ///
 /// 1. The layers reach from revision 0 up to the checkpoint without a gap.
-/// 2. If several of them have an entity, the newest one is right.
+/// 2. If several layers have an entity, the newest of them is right.
 /// 3. What can't be read is missing from answers. An older layer never answers instead, because its answer could be
 ///    outdated.
 final class LayerStack: Sendable {
-  /// Newest first.
+  /// The layers, newest first.
   let layers: [Layer]
   let checkpoint: LayerCheckpoint
   let faults: ReadFaults
@@ -28,7 +28,7 @@ final class LayerStack: Sendable {
     self.lineage = lineage
   }
 
-  /// The layers of a state; nil for one that was replayed from revision 0.
+  /// The layers of a state; nil if the state was replayed from revision 0.
   static func backing(_ state: some EventSourced) -> LayerStack? {
     (state.parts?.tables.first?.base as? StackedEntities)?.stack
   }
@@ -42,7 +42,7 @@ final class LayerStack: Sendable {
       lists: zip(shape.lists, lists).map { ($0, $1) })
   }
 
-  /// The numbers of texts, which are read at once; nil if they are invalid.
+  /// The texts with their numbers, all read at once; nil if they are invalid.
   func lists(_ shape: StateShape) throws(ArchiveError) -> [TextInterner]? {
     var lists: [TextInterner] = []
     for list in shape.lists.indices {
@@ -59,8 +59,8 @@ final class LayerStack: Sendable {
     return lists
   }
 
-  /// What the newest of some layers answers that has an answer; nil if none has. An older layer never answers instead of
-  /// one that can't be read.
+  /// The answer of the newest layer that has one; nil if no layer has one, or if a layer on the way can't be read. An
+  /// older layer never answers instead of an unreadable one.
   @inline(__always)
   fileprivate static func firstAnswer<Value>(
     of layers: [Layer], _ body: (any LayerContents) throws(ArchiveError) -> Value?
@@ -108,7 +108,7 @@ private final class StackedEntities: EntityBase {
     latest.withLock { $0?.number == number ? $0?.row : nil }
   }
 
-  /// What `body` returns for the newest version of an entity; nil if there is none, or if a layer can't be read.
+  /// What `body` returns for the newest version of an entity; nil if it has no version, or if a layer can't be read.
   private func newest<Value>(_ number: Int, _ body: (EntityVersion) -> Value) -> Value? {
     LayerStack.firstAnswer(of: stack.layers) { (contents) throws(ArchiveError) in
       try contents.version(kind, number, asOf: revision).map(body)
@@ -129,7 +129,7 @@ private final class StackedEntities: EntityBase {
     return BaseIterator { rows.next() }
   }
 
-  /// Decodes on two threads; nil if there is only one.
+  /// Decodes entities on two threads; nil if no second thread is free.
   /// - Parameter partCount: how many entities the first part has.
   fileprivate func rowsAhead(from number: Int, partCount: Int) -> StackedRows.Ahead? {
     var merge = merge(entitiesFrom: number)
@@ -166,8 +166,8 @@ private final class StackedEntities: EntityBase {
 
   /// - Parameters:
   ///   - read: reads the version from the layer.
-  ///   - contents: the contents of the layer that have it; evaluated only after an error.
-  /// - Returns: nil for a deleted entity.
+  ///   - contents: the contents of the layer that have the version; evaluated only after an error.
+  /// - Returns: the entity; nil if it was deleted, or can't be read.
   fileprivate func row(
     _ version: EntityVersion, _ read: RowReader, _ layer: @autoclosure () -> Layer,
     _ contents: @autoclosure () -> any LayerContents
@@ -258,7 +258,7 @@ private struct StackedRows {
   struct Decoded: Sendable {
     let rows: [Row]
     let byteCount: Int
-    /// The versions after them, if there are more.
+    /// The versions after the decoded ones; nil if there are none.
     let rest: Part?
   }
 
@@ -272,13 +272,13 @@ private struct StackedRows {
   private var ahead: Ahead?
   private var part: [Row] = []
   private var position = 0
-  /// The rest of a part whose records turned out to be large. It is decoded here, 1 MiB at a time.
+  /// The rest of a part whose records turned out to be large. It is decoded on the reader's thread, 1 MiB at a time.
   private var rest: Part?
 
   /// Below this many entities, a second thread does not pay off.
   private static let shortCount = 1024
-  /// How many entities a thread decodes at a time, and after how many bytes of records it stops before that. How large a
-  /// record is becomes known only by decoding it.
+  /// The most entities that a thread decodes at a time, and the bytes of records after which it stops earlier. The size
+  /// of a record is known only once it is decoded.
   private static let longestPartCount = 512
   fileprivate static let partByteCount = 1 << 20
 
@@ -347,14 +347,14 @@ private final class StackedIndex: IndexBase {
           let next = try contents.newestLines(index, from: latest ?? first, asOf: revision)
           guard let latest else { return next }
           return { () throws(ArchiveError) in
-            // `latest` itself comes again.
+            // The first line may be `latest`, which was already passed.
             let line = try next()
             return line?.key == latest ? try next() : line
           }
         }
       })
     return BaseIterator {
-      // Ends at `last`: otherwise it would read all removed lines of later groups.
+      // Ends at `last`: otherwise the loop would read all removed lines of later groups.
       while let (_, line) = merge.next(), line.key <= last {
         if line.isThere { return (line.key, true) }
       }
@@ -385,7 +385,7 @@ private final class StackedValueLines: ValueLinesBase {
   ) -> LayerIterator<DirectedLine> {
     LayerIterator(layer) {
       [definition, revision = stack.checkpoint.revision] (contents, last) throws(ArchiveError) in
-      // A layer that was rebuilt has no index.
+      // A rebuilt layer has no index, so the lines are made from its entities.
       let lines = try contents.knownOrScannedLines(definition)
       var position =
         if reversed {
@@ -412,7 +412,7 @@ private final class StackedValueLines: ValueLinesBase {
 
 // MARK: Merging several layers
 
-/// A line of a declared index, in the order of the iteration. Equal lines of overlapping layers are of the same version.
+/// A line of a declared index, in the order of the iteration. Equal lines of overlapping layers are of one version.
 private struct DirectedLine: LayerElement, Comparable {
   let line: LayerValueLine
   let isReversed: Bool
@@ -430,7 +430,7 @@ private final class LayerIterator<Element: LayerElement> {
   typealias Cursor = () throws(ArchiveError) -> Element?
 
   private let layer: Layer
-  /// Begins after an element, or at the start.
+  /// Makes a cursor that begins after the element with the key `last`, or at the start if that is nil.
   private let begin: (any LayerContents, _ last: Element.Key?) throws(ArchiveError) -> Cursor
   private(set) var contents: any LayerContents
   private var cursor: Cursor?
@@ -465,8 +465,8 @@ private final class LayerIterator<Element: LayerElement> {
   }
 }
 
-/// Merges layers, the newest first: for each key, the element of the first one that has it. It ends where one of them
-/// could not be read.
+/// Merges layers, the newest first: for each key, the element of the first layer that has the key. Ends if a layer
+/// can't be read.
 private struct LayerMerge<Element: LayerElement> {
   typealias Found = (source: Int, element: Element)
 

@@ -1,7 +1,7 @@
 import CBOR
 import PropertyLists
 
-/// A line of an index in a layer: the value that a version of an entity has. The revision is that of the version.
+/// A line of an index in a layer: the value that a version of an entity has. The revision is the version's.
 struct LayerValueLine: Hashable, Comparable {
   let line: ValueLine
   let revision: Revision
@@ -37,7 +37,7 @@ extension LayerValueLines {
 struct ScannedValueLines: LayerValueLines {
   private let lines: [LayerValueLine]
 
-  /// - Parameter lines: in order, each once.
+  /// - Parameter lines: the lines in order, without duplicates.
   init(_ lines: [LayerValueLine]) { self.lines = lines }
 
   /// - Complexity: O(n log n) in the versions of the layer.
@@ -134,7 +134,7 @@ struct PackedValueLines: LayerValueLines {
       let (head, tail) = next.line.key.parts
       var place: UInt64 = 0
       if let tail {
-        // Entities with the same value share it.
+        // Lines with the same value share the rest of that value.
         if let last, last.tail == tail {
           place = last.place
         } else {

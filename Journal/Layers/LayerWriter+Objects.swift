@@ -13,7 +13,7 @@ enum LeadingField: Int {
 struct EntityShapes {
   private let archivedClass: ArchivedClass
   private let fields: [String]
-  /// By the fields that an entity has: bit *n* for the field of number *n*, the next bit for attributes.
+  /// The shapes by the fields that an entity has: bit *n* for the field of number *n*, bit 24 for the attributes.
   private var shapes: [UInt32: KeyedArchiveWriter.Shape] = [:]
 
   init(
@@ -21,7 +21,7 @@ struct EntityShapes {
   ) throws(ArchiveError) {
     self.archivedClass = archivedClass
     self.fields = fields
-    // Writes all names, even if no entity has all fields.
+    // This writes all names, even if no entity has all fields.
     _ = try archive.shape(archivedClass, keys: fields)
   }
 
@@ -41,8 +41,8 @@ struct EntityShapes {
   }
 }
 
-// Converts the encoded record directly: decoding values would be wasted, and a Swift dictionary treats names as equal
-// that differ in their bytes.
+// The encoded record is converted directly. Decoding its values would be wasted, and a Swift dictionary treats names as
+// equal that differ in their bytes.
 extension LayerWriter {
   mutating func append(_ number: Int, _ row: EntityRow, _ shapes: inout EntityShapes) throws {
     try unsafe row.record.bytes.withUnsafeBytes { bytes in
@@ -62,7 +62,7 @@ extension LayerWriter {
     }
   }
 
-  /// The fields of a record, and how many of them are numbered.
+  /// The fields of a record as a mask, and the number of its numbered fields.
   private static func outline(
     _ reader: CBORReader, _ count: Int
   ) throws(CBORError) -> (mask: UInt32, fieldCount: Int) {

@@ -5,14 +5,14 @@ import PropertyLists
 struct LayerHeader: Sendable {
   let journal: JournalID
   let shape: StateShape
-  /// The newest entry.
+  /// The newest entry that the archive includes.
   let head: Head
-  /// The checkpoint below it; the empty state for a self-contained one.
+  /// The checkpoint after which the layer begins; that of the empty state for a whole state.
   let start: LayerCheckpoint
-  /// In ascending order; the last is that of the head.
+  /// The checkpoints in ascending order; the last one is at the head.
   let checkpoints: [LayerCheckpoint]
   var indexes: [IndexDefinition] = []
-  /// Whether the entities become objects, for people. Then the only source is a ``WholeState``.
+  /// Whether the entities become objects, which people can read. The only source is then a ``WholeState``.
   var isSnapshot = false
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
@@ -20,22 +20,22 @@ struct LayerHeader: Sendable {
 
 /// What the archive has of the entities of one kind.
 private struct WrittenTable {
-  /// The number and the revision of each version; empty for a layer without an index of this kind, because the memory
-  /// would grow with the layer.
+  /// The number and the revision of each version. Only for a snapshot or a kind with declared indexes, because memory
+  /// grows with the layer.
   var versions = PackedNumbersBuilder(columns: 2)
-  /// The same of each deletion, and of those deletions that are erasures.
+  /// The number and the revision of each deletion, and of each deletion that is an erasure.
   var deletions = PackedNumbersBuilder(columns: 2)
   var erased = PackedNumbersBuilder(columns: 2)
   var keyLists: [RecordKeys] = []
-  /// For each block: the number and the revision of its first version, and its offset in the file; then those of the last
-  /// version, and where the blocks end.
+  /// For each block: the number and the revision of its first version, and the block's offset in the file. A last row
+  /// has the number and the revision of the last version, and where the blocks end.
   var blocks = PackedNumbersBuilder(columns: 3)
 }
 
-/// Writes a layer or a whole state as a keyed archive, entity by entity. The same sources make the same bytes.
+/// Writes a layer or a snapshot as a keyed archive, entity by entity. The same sources make the same bytes.
 ///
-/// The entities of a whole state become objects, which other programs can read, and those of a layer become blocks, which
-/// take less space and time.
+/// The entities of a snapshot become objects, which other programs can read. Those of a layer become blocks, which take
+/// less space and time.
 struct LayerWriter: ~Copyable {
   var archive: KeyedArchiveWriter
   var texts = ShortTexts()
@@ -48,7 +48,7 @@ struct LayerWriter: ~Copyable {
     repeating: nil, count: LayerLayout.leadingFields.count)
   private var digest: StateDigest.Builder
 
-  /// - Parameter sources: in the order of time; together they have everything that the header names.
+  /// - Parameter sources: the sources in the order of time; together they have everything that the header names.
   /// - Returns: the digest of the state; nil for a layer.
   static func write(
     _ sources: [any LayerSource], _ header: LayerHeader, to sink: @escaping KeyedArchiveWriter.Sink
@@ -56,7 +56,7 @@ struct LayerWriter: ~Copyable {
     var writer = LayerWriter(
       archive: try unsafe KeyedArchiveWriter(to: sink),
       digest: StateDigest.Builder(schema: header.shape.schema))
-    // Prepared first, so that a reader finds the names of fields at the start.
+    // The shapes are made first, so that a reader finds the names of fields at the start.
     let shapes = header.isSnapshot ? try writer.shapes(header.shape) : []
     let root = try writer.root(sources, header, shapes)
     let digest = try writer.finish(root)
@@ -159,7 +159,7 @@ struct LayerWriter: ~Copyable {
   ) throws -> WrittenTable {
     try archive.beginArray()
     let table = try visit(sources, kind, kept, keepsVersions: true) { writer, number, row throws in
-      // Iterating over a state in files is most of the work, so it is done once for both.
+      // Iterating over a state in files is most of the work, so one iteration makes both the digest and the archive.
       writer.digest.append(number, row)
       try writer.append(number, row, &shapes)
     }
@@ -256,7 +256,7 @@ struct LayerWriter: ~Copyable {
     var lines = PackedNumbersBuilder(columns: 3)
     var merge = try VersionMerge(try sources.map { try $0.lines(index) }, keeping: kept)
     while try merge.next() {
-      // A line that did not change in effect is dropped, and a removal if there is nothing below.
+      // A line that did not change in effect is dropped. So is a removal if no layer below can have the line.
       var wasThere = isLowest ? false : nil
       for (_, line) in merge.group where line.isThere != wasThere {
         lines.append((line.key.words.0, line.key.words.1, LayerFile.time(line)))
@@ -267,7 +267,7 @@ struct LayerWriter: ~Copyable {
   }
 
   /// Appends an `NSDictionary` of a declared index.
-  /// - Parameter tables: by kind: what the archive has.
+  /// - Parameter tables: what the archive has of each kind.
   private mutating func append(
     _ definition: IndexDefinition, _ sources: [any LayerSource], _ header: LayerHeader,
     _ tables: [WrittenTable]
@@ -279,7 +279,7 @@ struct LayerWriter: ~Copyable {
     var merge = try VersionMerge(cursors, keeping: header.checkpoints.map(\.revision))
     while try merge.next() {
       for (_, line) in merge.group {
-        // The entity's version may have been dropped, because a later one with another value hides it.
+        // If a later version with another value hides the line's version, that was dropped, and so is the line.
         let version = (UInt64(line.line.member), UInt64(line.revision), UInt64(0))
         if tables[scope.table].versions.contains(version) { lines.append(line) }
       }

@@ -1,7 +1,7 @@
 import PropertyLists
 import Tables
 
-/// The changes between two checkpoints, in memory: what a state has above its layers until a file has it.
+/// The changes between two checkpoints, in memory until a file has them: the part of a state above its layers.
 final class Memtable: LayerContents {
   struct Entities: Sendable {
     var rows = SortedTable<Int, EntityRow>()
@@ -12,7 +12,7 @@ final class Memtable: LayerContents {
   private let tables: [Entities]
   private let indexes: [SortedTable<IndexKey, Bool>]
   private let lists: [TextInterner]
-  /// How many texts each list had below.
+  /// The number of texts that each list has in the layers below.
   private let textStarts: [Int]
 
   init(
@@ -53,7 +53,7 @@ final class Memtable: LayerContents {
       textStarts: start.textCounts)
   }
 
-  /// - Parameter value: returns what the layer keeps for a new value; nil if it keeps nothing.
+  /// - Parameter value: returns what the layer keeps for a new value; nil to keep nothing.
   private static func values<Key, Value>(
     after changes: SortedTable<Key, Value>.Changes, _ value: @escaping (Value?) -> Value?
   ) -> SortedTable<Key, Value> {
@@ -114,7 +114,8 @@ final class Memtable: LayerContents {
   }
 }
 
-/// The versions of the entities of a kind. A closure that captures one value takes less time than one with four.
+/// Iterates over the versions of the entities of a kind. One struct, because a closure that captures one value takes
+/// less time than one that captures four.
 private struct TableVersions<Rows: IteratorProtocol, Deletions: IteratorProtocol>
 where Rows.Element == (key: Int, value: EntityRow), Deletions.Element == (key: Int, value: Deletion) {
   private let revision: Revision
@@ -133,7 +134,7 @@ where Rows.Element == (key: Int, value: EntityRow), Deletions.Element == (key: I
 
   mutating func next() -> EntityVersion? {
     while true {
-      // No number is in both.
+      // No number is in both iterators.
       if let next = row, deletion.map({ next.key < $0.key }) ?? true {
         row = rows.next()
         guard next.value.modified <= revision else { continue }
@@ -148,19 +149,18 @@ where Rows.Element == (key: Int, value: EntityRow), Deletions.Element == (key: I
   }
 }
 
-/// The changes of a state above its layers at a revision. It can become a checkpoint as long as the next layer has no
-/// file.
+/// The changes of a state above its layers, at a revision that can become a checkpoint until the next layer has a file.
 struct LayerMoment: Sendable {
   let checkpoint: LayerCheckpoint
   let parts: StateParts
 
-  /// The changes since an earlier moment above the same layers, or since those layers.
+  /// The changes since an earlier moment above the same layers; if that is nil, all changes above these layers.
   func layer(after before: LayerMoment?, start: LayerCheckpoint) -> Memtable {
     guard let before else { return Memtable(parts, at: checkpoint, after: start) }
     return Memtable(parts, since: before.parts, at: checkpoint, after: before.checkpoint)
   }
 
-  /// An upper bound of the bytes that moments hold and the next one replaces.
+  /// An upper bound of the bytes of records that moments keep in memory although the next moment has replaced them.
   static func heldByteCount(_ moments: [LayerMoment]) -> Int {
     zip(moments, moments.dropFirst()).reduce(0) { sum, pair in
       let (before, next) = (pair.0.parts, pair.1.parts)
@@ -173,7 +173,7 @@ extension [LayerMoment] {
   var everySecond: [LayerMoment] { enumerated().filter { $0.offset % 2 == 1 }.map(\.element) }
 }
 
-/// A whole state, as what changed since revision 0.
+/// A whole state as a source: all changes since revision 0.
 struct WholeState: LayerSource {
   let parts: StateParts
   let revision: Revision

@@ -3,7 +3,7 @@ import PropertyLists
 /// Rows of two or three numbers in ascending order, in data of a layer: a byte with the width of a number,
 /// and the numbers, most significant byte first.
 ///
-/// Numbers are compared as unsigned; a negative one counts as the unsigned one with the same bits.
+/// Numbers are compared as unsigned; a negative number counts as the unsigned one with the same bits.
 struct PackedNumbers: Sendable {
   typealias Row = (UInt64, UInt64, UInt64)
 
@@ -22,7 +22,7 @@ struct PackedNumbers: Sendable {
 
   var foreign: ArchiveError { data.foreign }
 
-  /// The row at a position; its third number is 0 where there are two.
+  /// The row at a position; the third number is 0 if rows have two.
   func row(at position: Int) throws(ArchiveError) -> Row {
     guard position >= 0, position < count else { throw foreign }
     let size = columns * width
@@ -39,14 +39,14 @@ struct PackedNumbers: Sendable {
     )
   }
 
-  /// How many rows come before that one, which need not exist.
+  /// How many rows come before a row, which need not exist.
   func position(of row: Row) throws(ArchiveError) -> Int {
     try unsafe data.firstRow(of: count, at: 1, byteCount: columns * width) { bytes in
       unsafe Self.row(bytes, width, columns) >= row
     }
   }
 
-  /// The lowest and the highest of the numbers of entities with which rows begin; nil if there are none.
+  /// The range of the entities' numbers, with which rows begin; nil if there are no rows.
   func bounds(highest: Int) throws(ArchiveError) -> ClosedRange<Int>? {
     guard count > 0 else { return nil }
     let (lowest, last) = (try row(at: 0).0, try row(at: count - 1).0)
@@ -55,8 +55,8 @@ struct PackedNumbers: Sendable {
   }
 }
 
-/// Makes the bytes of packed numbers, or of rows that have other bytes before their numbers. Numbers are as narrow as the
-/// largest allows.
+/// Makes the bytes of packed numbers, or of rows that have other bytes before their numbers. All numbers take 4 bytes
+/// or, if the largest needs them, 8.
 struct PackedNumbersBuilder {
   private let columns: Int
   private let headByteCount: Int
@@ -64,7 +64,7 @@ struct PackedNumbersBuilder {
   private(set) var bytes: [UInt8] = [4]
   private(set) var count = 0
 
-  /// - Parameter narrowLimit: the highest number in 4 bytes; less in a test, which can't have data of 4 GiB.
+  /// - Parameter narrowLimit: the highest number that takes 4 bytes; lower in a test, which can't have data of 4 GiB.
   init(columns: Int, headByteCount: Int = 0, narrowLimit: UInt64 = UInt64(UInt32.max)) {
     self.columns = columns
     self.headByteCount = headByteCount
@@ -86,7 +86,7 @@ struct PackedNumbersBuilder {
     if columns == 3 { append(row.2) }
   }
 
-  /// Whether a row was appended; all were appended in order. O(log n).
+  /// Whether a row was appended. All rows must have been appended in order. O(log n).
   func contains(_ row: PackedNumbers.Row) -> Bool {
     let position = (0..<count).partitionPoint { self.row(at: $0) >= row }
     return position < count && self.row(at: position) == row

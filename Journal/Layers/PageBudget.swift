@@ -1,11 +1,11 @@
-/// How many bytes the pages of all layers take together that the states of a journal read.
+/// The limit for the pages in memory that the states of a journal read from all layers together.
 enum PageBudget {
-  /// With less, an app that sets a tiny limit would read the same pages again and again.
+  /// The lowest limit: below it, the same pages would be read again and again.
   private static let leastByteCount = 256 << 10
 
   /// - Parameters:
   ///   - given: what the app has set; nil for the usual limit.
-  ///   - layers: all that can be used, in the order of their ends.
+  ///   - layers: all usable layers, in the order of their ends.
   static func limit(_ given: Int?, _ layers: [Layer]) -> Int {
     let usual = usualLimit(
       byteCount: layers.reduce(0) { $0 + ($1.footer?.byteCount ?? 0) },
@@ -13,8 +13,8 @@ enum PageBudget {
     return max(given ?? usual, leastByteCount)
   }
 
-  /// About as many bytes as the newest state takes in the layers, and 16 MiB for the past, but no more than
-  /// 256 MiB. If the past had more, memory would grow with the history; the system caches the files anyway.
+  /// About as many bytes as the newest state takes in the layers, and 16 MiB for the past, but no more than 256 MiB.
+  /// With more for the past, memory would grow with the history, and the system caches the files anyway.
   static func usualLimit(byteCount: Int, entityCount: Int, eventCount: Int) -> Int {
     let share = Double(entityCount) / Double(max(entityCount, eventCount, 1))
     return Int(min(Double(byteCount) * share + Double(16 << 20), Double(256 << 20)))

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// Makes the writing of layers leave the drive to commits, by a pause after each piece: a commit's flush
-/// waits for what the drive was given before it.
+/// Slows the writing of layers by a pause after each piece, because a commit's flush waits for all data that the drive
+/// was given before it.
 ///
 /// Safe to use from any thread.
 final class RateLimiter: Sendable {
   /// The system's uptime in milliseconds at the newest commit.
   private let newestCommit = Atomic<Int>(.min / 2)
 
-  /// If the newest commit is older than this, there are no commits to make room for.
+  /// If the newest commit is older than this, layers are written without pauses.
   private static let idleMilliseconds = 5
   /// Much shorter pauses use so much of a small machine's processor that commits wait for it.
   private static let pauseSeconds = 0.002
@@ -18,7 +18,7 @@ final class RateLimiter: Sendable {
     newestCommit.store(milliseconds, ordering: .relaxed)
   }
 
-  /// How many bytes the drive is given at a time, and how many earlier ones may still be unwritten.
+  /// How many bytes the drive is given at a time, and how many bytes of earlier pieces may still be unwritten.
   func piece(
     _ pressure: WritePressure, at milliseconds: Int = RateLimiter.now
   ) -> (byteCount: Int, unwrittenByteCount: Int) {
@@ -43,8 +43,8 @@ final class RateLimiter: Sendable {
 /// What waits for the layer that is being written.
 enum WritePressure {
   case none
-  /// Another layer.
+  /// Another layer waits.
   case some
-  /// Another layer, and so many events that commits would soon wait too.
+  /// Another layer waits, and so many events that commits would soon wait too.
   case high
 }

@@ -3,15 +3,15 @@ import Locks
 
 /// Transforms the parts of a sequence on the caller's thread and on a second one, and returns the results in order.
 ///
-/// For long iterations, in which transforming takes most of the time. Used by one thread. The second one ends when this
-/// object is released.
+/// For long iterations in which transforming takes most of the time. Used by one thread. The second thread ends when
+/// this object is released.
 final class ReadAhead<Part: Sendable, Output: Sendable> {
   private let work: Work<Part, Output>
 
   /// - Parameters:
   ///   - next: returns the next part, nil at the end. Called by one thread at a time.
   ///   - transform: called by both threads.
-  /// - Returns: nil if there is no second thread.
+  /// - Returns: nil if no second thread is free.
   init?(_ next: sending @escaping () -> Part?, _ transform: @escaping @Sendable (Part) -> Output) {
     let work = Work(next, transform)
     let isStarted = SecondThreads.start { work.run() }
@@ -21,7 +21,7 @@ final class ReadAhead<Part: Sendable, Output: Sendable> {
 
   deinit { work.end() }
 
-  /// The next result, nil at the end. The caller should have released the one before.
+  /// The next result, nil at the end. The caller should release the previous result first.
   func next() -> Output? { work.next() }
 }
 
@@ -36,11 +36,11 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
     /// How many parts were taken from the sequence, and how many results were returned.
     var takenCount = 0
     var returnedCount = 0
-    /// The results that were not returned, by their positions.
+    /// The results that are not returned yet, by their positions.
     var results: [Int: Result] = [:]
     var current: Result?
-    /// Results of the second thread that the caller no longer needs. It releases them itself: memory that one thread
-    /// allocates and another frees makes both wait for a lock of the allocator.
+    /// Results of the second thread that the caller no longer needs. That thread releases them itself: memory that one
+    /// thread allocates and another frees makes both wait for a lock of the allocator.
     var used: [Result] = []
     var isAtEnd = false
   }
@@ -55,7 +55,7 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
   private let transform: @Sendable (Part) -> Output
   private let change = NSCondition()
 
-  /// How many parts are taken before they are returned.
+  /// The most parts that are taken and not returned yet.
   private static var window: Int { 4 }
 
   init(_ next: sending @escaping () -> Part?, _ transform: @escaping @Sendable (Part) -> Output) {
@@ -104,7 +104,7 @@ private final class Work<Part: Sendable, Output: Sendable>: Sendable {
     signal()
   }
 
-  /// The next step of a thread: what `first` returns, or the next part. Waits while there is none.
+  /// The next step of a thread: what `first` returns, or the next part. Waits while there is neither.
   private func step(_ first: (inout State) -> Step?) -> Step {
     change.lock()
     defer { change.unlock() }

@@ -53,15 +53,15 @@ final class ReadFaults: Sendable {
     report(LayerFile.failure(error, of: layer.name, error.path ?? ""), of: layer.name)
   }
 
-  /// Layers of these names were removed or replaced.
+  /// Forgets the damage of layers that were removed or replaced.
   func forgetDamage(of names: [LayerName]) { found.withLock { $0.damaged.subtract(names) } }
 
   // MARK: Failures
 
-  /// Why an answer was incomplete, nil if none was.
+  /// Why an answer was incomplete; nil if all answers so far were complete.
   var failure: JournalError? { hasFailed.load(ordering: .acquiring) ? found.withLock { $0.failure } : nil }
 
-  /// An answer was incomplete.
+  /// Records that an answer was incomplete.
   func fail(_ error: JournalError) {
     found.withLock {
       $0.failure = JournalError(
@@ -76,7 +76,7 @@ final class ReadFaults: Sendable {
     if let failure { throw failure }
   }
 
-  /// Returns what `body` derives from states. If an answer was incomplete, that is the error, whatever `body` throws:
+  /// Returns what `body` derives from states. If an answer was incomplete, throws that failure, whatever `body` throws:
   /// entries that were applied to an incomplete state can look damaged.
   func checking<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result {
     let result: Result

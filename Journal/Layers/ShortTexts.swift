@@ -2,11 +2,9 @@ import CBOR
 import Foundation
 import PropertyLists
 
-/// Caches short texts that were written, so that a repeated one, such as the name of a country, is the same object of
-/// the archive.
+/// Caches written short texts, so that a repeated text, such as the name of a country, is one object of the archive.
 ///
-/// Each text has one slot, which a later text can take. So memory is bounded, and equal states make equal
-/// bytes.
+/// Each text has one slot, which a later text can take. So memory is bounded, and equal states make equal bytes.
 struct ShortTexts {
   private static let byteLimit = 24
   private static let slotBits = 10
@@ -15,7 +13,7 @@ struct ShortTexts {
   private struct Slot {
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
     var byteCount = 0
-    /// Nil if the slot is free.
+    /// The object of the text; nil if the slot is free.
     var reference: KeyedArchiveWriter.Reference?
   }
 
@@ -44,14 +42,14 @@ struct ShortTexts {
   }
 }
 
-/// Caches the lists of keys of dictionaries, so that those with the same keys share one.
+/// Caches the lists of keys of dictionaries, so that dictionaries with the same keys share one list.
 struct KeyLists {
-  /// Longer lists, or lists after this many, are written each time, so that memory is bounded.
+  /// Longer lists, and lists after this many, are not cached, so that memory is bounded.
   private static let countLimit = 4_096
   private static let byteLimit = 1_024
 
   private var lists: [[UInt8]: KeyedArchiveWriter.Keys] = [:]
-  /// The most recent list, which is usually the next one too.
+  /// The list that was used last. The next dictionary usually has the same keys.
   private var newest: (encoded: [UInt8], keys: KeyedArchiveWriter.Keys)?
 
   /// The object of a list of keys, written unless it is cached.
@@ -68,7 +66,7 @@ struct KeyLists {
     return keys
   }
 
-  /// One `memcmp`, because this runs for each dictionary.
+  /// Compares by one `memcmp`, because this runs for each dictionary.
   private func isEqual(_ known: [UInt8], _ encoded: ArraySlice<UInt8>) -> Bool {
     guard known.count == encoded.count else { return false }
     return unsafe known.withUnsafeBytes { known in

@@ -18,13 +18,13 @@ extension LayerValueLine: LayerElement {
   var key: ValueLine { line }
 }
 
-/// Iterates over the elements of a layer. A value, so that it takes no call of a closure to advance.
+/// Iterates over the elements of a layer. Implemented by structs, so that advancing calls no closure.
 protocol ElementCursor {
   associatedtype Element: LayerElement
   mutating func next() throws(ArchiveError) -> Element?
 }
 
-/// The newest element of each key as of a revision.
+/// Iterates over the newest element of each key as of a revision.
 struct NewestElements<Cursor: ElementCursor> {
   private var cursor: Cursor
   private let revision: Revision
@@ -52,7 +52,7 @@ struct NewestElements<Cursor: ElementCursor> {
 
 /// Merges the elements of several sources, key by key, and drops those that no kept checkpoint shows.
 ///
-/// The sources are in the order of time. Where two overlap, they agree.
+/// The sources are in the order of time. Where two sources overlap, they agree.
 struct VersionMerge<Element: LayerElement> {
   typealias Cursor = () throws(ArchiveError) -> Element?
   typealias Found = (source: Int, version: Element)
@@ -65,7 +65,7 @@ struct VersionMerge<Element: LayerElement> {
   /// The versions of the current key, oldest first.
   private(set) var group: [Found] = []
 
-  /// - Parameter checkpoints: in ascending order.
+  /// - Parameter checkpoints: the kept checkpoints, in ascending order.
   init(_ cursors: [Cursor], keeping checkpoints: [Revision]) throws(ArchiveError) {
     self.cursors = cursors
     self.checkpoints = checkpoints
@@ -81,7 +81,7 @@ struct VersionMerge<Element: LayerElement> {
     group.removeAll(keepingCapacity: true)
     heads[first] = try cursors[first]()
     keys.replaceFirst(with: heads[first]?.key)
-    // Mostly there is one version.
+    // Most keys have one version.
     guard keys.first?.key == key else {
       if head.revision > 0, checkpoints.isSeen(from: head.revision, before: .max) {
         group.append((first, head))
@@ -106,7 +106,7 @@ struct VersionMerge<Element: LayerElement> {
 }
 
 extension VersionMerge<EntityVersion> {
-  /// How many versions beyond the first would remain, if fewer checkpoints were kept.
+  /// How many versions of the key, after the first, would remain if only these checkpoints were kept.
   func furtherCount(keeping checkpoints: [Revision]) -> Int {
     if group.count < 2 { return 0 }
     let count = group.indices.count { index in
@@ -126,19 +126,19 @@ extension [Revision] {
   }
 }
 
-/// The sources of a merge by the next key of each: the lowest first and, of equal ones, the first source.
+/// The sources of a merge in the order of their next keys and, for equal keys, of their numbers.
 ///
 /// A layer that has collected many checkpoints is written from as many sources, so a merge can't look at all of them for
 /// each key.
 struct SourceHeap<Key: Comparable> {
   typealias Node = (key: Key, source: Int)
 
-  /// A binary heap: a node does not come before its parent, at half of its index.
+  /// A binary heap: no node comes before its parent. The parent of node *n* is node (*n* - 1) / 2.
   private var nodes: [Node] = []
 
   var first: Node? { nodes.first }
 
-  /// Adds a source that is not in it. O(log n).
+  /// Adds a source that is not in the heap. O(log n).
   mutating func insert(_ key: Key, of source: Int) {
     nodes.append((key, source))
     var index = nodes.count - 1
@@ -148,7 +148,7 @@ struct SourceHeap<Key: Comparable> {
     }
   }
 
-  /// Replaces the key of the first source by its next one, nil at its end. O(log n).
+  /// Replaces the key of the first source by its next one; nil removes the source. O(log n).
   mutating func replaceFirst(with key: Key?) {
     guard let first else { return }
     if let key {

@@ -16,13 +16,13 @@ extension CBORError.Code {
 }
 
 @safe enum EntryPart {
-  /// Salt and content, or nothing.
+  /// The salt and the content, or no bytes.
   case whole(UnsafeRawBufferPointer)
-  /// The digest of the part.
+  /// The digest that replaces the part.
   case erased(ContentDigest)
 }
 
-/// The bytes of a part after its salt; none if it is empty.
+/// The bytes of a part after its salt; none if the part is empty.
 @safe struct PartContent {
   let bytes: UnsafeRawBufferPointer
 }
@@ -34,7 +34,7 @@ struct EventHead {
 }
 
 extension CBORReader {
-  /// The start of a header up to the ordering date.
+  /// Reads the start of a header up to the date that orders entries.
   mutating func readEntryDate() throws(CBORError) -> Timestamp {
     _ = try readMapHead()
     try readVersion()
@@ -65,7 +65,7 @@ extension CBORReader {
     return timestamp
   }
 
-  /// Reads and skips the header of an entry.
+  /// Reads the header of an entry, and moves to the list of parts.
   mutating func readHeader(at revision: Revision) throws(CBORError) -> EntryOutline {
     let start = offset
     var remaining = try readMapHead() - 1
@@ -135,8 +135,7 @@ extension CBORReader {
     return digest
   }
 
-  /// The head of the list of parts: at least the annotation, a payload for each event, and what the header
-  /// announces.
+  /// Reads the number of parts: at least the annotation, a payload for each event, and an announced checkpoint.
   mutating func readPartCount(_ outline: EntryOutline) throws(CBORError) -> Int {
     let start = offset
     let count = try readArrayHead()
@@ -161,7 +160,7 @@ extension CBORReader {
 
   mutating func skipPart() throws(CBORError) { _ = try readPart() }
 
-  /// The content of the next part, nil if it was erased.
+  /// Reads the content of the next part; nil if the part was erased.
   @inline(__always)
   mutating func readContent() throws(CBORError) -> PartContent? {
     switch try readPart() {

@@ -3,9 +3,10 @@ import Foundation
 /// The format of an entry, as Documentation/Format.md describes it: two CBOR items, a header that names
 /// the events, and a list of parts: the annotation, the payload of each event, and the checkpoint.
 enum EntryCoding {
-  /// The version, first in every entry.
+  /// The version of the format, which every entry begins with.
   static let version: UInt64 = 2
-  /// Random bytes before the content of each part, so that the digest of an erased part reveals nothing about it.
+  /// Random bytes before the content of each part, so that the digest of an erased part reveals nothing about the
+  /// content.
   static let saltByteCount = 16
   /// Tags the digest of an erased part.
   static let erasedTag: UInt64 = 2002
@@ -16,7 +17,7 @@ enum EntryCoding {
   /// - Parameters:
   ///   - stateDigest: the digest of the state at the revision of the checkpoint in the header.
   ///   - salts: the source of the salts.
-  ///   - logLimit: how many bytes the log accepts.
+  ///   - logLimit: the most bytes of an entry that the log accepts.
   /// - Complexity: O(n) in the number of bytes.
   static func seal(
     _ header: EntryHeader, _ annotation: EntryAnnotation, events: [JournalEvent],
@@ -24,8 +25,8 @@ enum EntryCoding {
     revision: Revision, journal: JournalID, salts: inout RandomBytes, logLimit: Int
   ) throws(JournalError) -> SealedEntry {
     let payloadByteCount = events.reduce(0) { $0 + $1.payload.count }
-    // An event has at most 44 bytes besides its payload: its line in the header, a head and a salt. An erased addition has
-    // 59, and an entry at most one for each kind. The size of the annotation was checked before.
+    // Besides its payload, an event takes at most 44 bytes: its line in the header, a head and a salt. An erased
+    // addition takes 59, but an entry has at most one for each kind. The size of the annotation was checked before.
     let byteCount = payloadByteCount + 44 * events.count
     let limit = min(byteLimit, logLimit)
     guard byteCount < limit else { throw tooLarge(byteCount, limit) }
@@ -68,7 +69,7 @@ enum EntryCoding {
       .tooLarge, "an entry of \(byteCount) bytes is too large; commit it in parts of up to \(limit)")
   }
 
-  /// Appends a salt and the content; nothing at all for a part without content.
+  /// Appends a part: a salt and the content, or no bytes if there is no content.
   @inline(__always)
   private static func append(
     part content: [UInt8], to writer: inout CBORWriter, _ seal: inout EntrySeal, _ salts: inout RandomBytes
@@ -128,7 +129,7 @@ extension EntryAnnotation {
     }
   }
 
-  /// Empty if the annotation is empty.
+  /// The annotation in CBOR; no bytes if it is empty.
   fileprivate func encoded() -> [UInt8] {
     if isEmpty { return [] }
     var writer = CBORWriter(reserving: byteCountLimit)

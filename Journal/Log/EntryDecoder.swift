@@ -1,8 +1,8 @@
 import Foundation
 
-/// Decodes an entry's bytes as far as the caller needs them. Documentation/Format.md describes them.
+/// Decodes an entry's bytes as far as the caller needs them. Documentation/Format.md describes the bytes.
 ///
-/// Marked safe although it has a pointer: the log lends the bytes to a closure, and a decoder does not outlive that.
+/// Marked safe although it has a pointer: the log lends the bytes to a closure, and no decoder outlives that closure.
 @safe package struct EntryDecoder {
   package let revision: Revision
   private let bytes: UnsafeRawBufferPointer
@@ -58,7 +58,7 @@ import Foundation
     try headerAndDigest(journal: journal).digest
   }
 
-  /// Both in one pass over the bytes.
+  /// The header and the digest, in one pass over the bytes.
   func headerAndDigest(
     journal: JournalID
   ) throws(JournalError) -> (header: EntryHeader, digest: ContentDigest) {
@@ -118,7 +118,7 @@ import Foundation
 
 /// Iterates over the events of an entry: the list in the header, together with the list of payloads.
 ///
-/// The decoder has no references to count, because a replay makes one for each entry.
+/// It has no fields with reference counts, because a replay makes a decoder for each entry.
 @safe struct EventDecoder {
   private let decoder: EntryDecoder
   private let schemaVersion: Int
@@ -176,7 +176,7 @@ struct UncheckedEvent: Sendable {
   fileprivate let operation: JournalEvent.Operation
   let entity: EntityKey
   fileprivate let previous: Revision
-  /// Nil if it was erased.
+  /// The payload; nil if it was erased.
   fileprivate let payload: [UInt8]?
   /// The offset of the payload in its entry.
   fileprivate let offset: Int

@@ -3,9 +3,9 @@
 
 /// The header of an entry, which stays when its parts are erased.
 struct EntryHeader: Sendable {
-  /// Never earlier than that of the previous entry: entries are in the order of these dates.
+  /// The date that orders entries, never earlier than the previous entry's.
   var date: Timestamp
-  /// The date by the clock, or by the caller.
+  /// The date that the clock or the caller gave.
   var clockDate: Timestamp
   /// The version of the model that wrote the records and changes.
   var schemaVersion: Int
@@ -23,7 +23,7 @@ struct EntryAnnotation: Hashable, Sendable {
   var isEmpty: Bool { author.isEmpty && note.isEmpty && metadata.isEmpty }
 }
 
-/// The digest of an earlier state, for readers that begin there.
+/// The digest of an earlier state, for readers that begin at that state.
 struct Checkpoint: Hashable, Sendable {
   let revision: Revision
   let stateDigest: ContentDigest
@@ -31,7 +31,7 @@ struct Checkpoint: Hashable, Sendable {
 
 /// The keys of the maps in an entry. A reader must fail at an unknown even key, and may skip an odd one.
 enum EntryKey {
-  // Of the header.
+  // In the header.
   static let version: UInt64 = 0
   static let clockDate: UInt64 = 1
   static let date: UInt64 = 2
@@ -40,13 +40,13 @@ enum EntryKey {
   static let previousDigest: UInt64 = 6
   static let events: UInt64 = 8
 
-  // Of the annotation.
+  // In the annotation.
   static let author: UInt64 = 0
   static let note: UInt64 = 2
   static let metadata: UInt64 = 4
 }
 
-/// Domain separation: hashed bytes begin with one of these, so that one kind can't be mistaken for another.
+/// Domain separation: hashed bytes begin with one of these, so that no digest can be taken for one of another kind.
 enum DigestTag {
   static let part: UInt8 = 0
   static let entry: UInt8 = 1
@@ -65,10 +65,10 @@ struct EntrySeal: ~Copyable {
     hash.update(UInt64(revision))
   }
 
-  /// Adds the first of the two items of an entry, all its bytes.
+  /// Adds all bytes of the header, which is the first of an entry's two items.
   mutating func add(header: UnsafeRawBufferPointer) { unsafe hash.update(header) }
 
-  /// The digest of a part: of its salt and its content, or of nothing if it has neither.
+  /// The digest of a part: of its salt and its content, or of no bytes if the part is empty.
   static func digest(part: UnsafeRawBufferPointer) -> ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.part)
@@ -76,7 +76,7 @@ struct EntrySeal: ~Copyable {
     return hash.finish()
   }
 
-  /// Adds a part, salt and content.
+  /// Adds a part: its salt and its content.
   mutating func add(part: UnsafeRawBufferPointer) {
     hash.update(unsafe part.isEmpty ? Self.emptyPart : Self.digest(part: part))
   }

@@ -1,7 +1,7 @@
 /// Entries that can be read in order: an open log, or a log that several nodes share.
 package protocol EntrySource: Sendable {
-  /// Calls `body` with each stored entry whose revision is in the range, in order, until it returns false. The bytes are
-  /// valid during the call.
+  /// Calls `body` with each stored entry whose revision is in the range, in order, until `body` returns false. The
+  /// bytes are valid during the call.
   func read(
     _ range: ClosedRange<Revision>,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
@@ -21,7 +21,7 @@ package protocol EntrySource: Sendable {
 /// A log makes errors with `JournalError(code, message, revision:, path:)`, and with `.closed(path:)` and
 /// `.logIsReadOnly(path:)`. ``OpenCalls`` counts the calls in progress for ``close()``, and ``NewestRevision`` is what
 /// ``newestRevision(after:waitingAtMost:)`` waits for. A log that needs a thread gets it from `Threads`, and waits with
-/// `TimedSemaphore`, which no change of the date makes longer.
+/// `TimedSemaphore`, whose timeouts do not change when the clock is set.
 ///
 /// `Tests/JournalingTests/Logs/LogContract.swift` tests every log. `LogKind.swift` there shows how to add one, and
 /// `FolderLog.swift` is a small log.
@@ -37,23 +37,24 @@ package protocol EntryLog: EntrySource {
   /// The newest acknowledged entry, by a mark that is stored apart from the entries; nil if the storage itself reports
   /// the loss of its newest entries.
   ///
-  /// Each call reads the stored mark, so that verification finds damage in it. If it is newer than the entries that
-  /// this log shows, because another process appends, one that is no newer is returned, such as that of the opening.
-  /// After an append, the mark is that of its last entry; after a crash it may lag behind the entries, until
-  /// ``beginWriting()`` raises it. Before the first entry, it is nil, or has the revision and the digest of
-  /// ``LogPlace/head``. The engine reads it at opening and verification: if the entry of the mark is missing or
-  /// different, the journal is damaged.
+  /// Each call reads the stored mark, so that verification finds damage in it. If another process has appended entries
+  /// that this log does not show yet, the stored mark may be newer than all shown entries. The call then returns an
+  /// older mark, such as that of the opening. After an append, the mark is that of its last entry; after a crash it may
+  /// lag behind the entries, until ``beginWriting()`` raises it. Before the first entry, it is nil, or has the revision
+  /// and the digest of ``LogPlace/head``. The engine reads the mark at opening and verification: if the entry of the
+  /// mark is missing or different, the journal is damaged.
   /// - Throws: ``JournalError`` with code `damaged` if the mark is missing or unreadable, or another journal's.
   func acknowledged() throws(JournalError) -> LogMark?
 
-  /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until it returns
+  /// Calls `body` with each stored entry whose revision is in the range, in order or in reverse, until `body` returns
   /// false. The bytes are valid during the call.
   ///
-  /// A log need not check for gaps. It passes only durable entries, no newer than ``newestRevision(after:waitingAtMost:)``
-  /// gives, possibly including those that are appended during the call. If another process was writing when the log was
-  /// opened for reading, entries after the mark may not be durable, so they are not passed; without a writer, all whole
-  /// entries are. To find out, a reader may take the log's own lock for a moment; a writer then tries again for some
-  /// milliseconds. `body` may make any call, even `append`, except `close`, which waits for it.
+  /// A log need not check for gaps. It passes only durable entries, none above
+  /// ``newestRevision(after:waitingAtMost:)``, and may include entries that are appended during the call. If another
+  /// process was writing when the log was opened for reading, entries after the mark may not be durable, so they are
+  /// not passed. If no process was, all whole entries are passed. To find out, a reader may take the log's own lock for
+  /// a moment; a writer then tries again for some milliseconds. `body` may make any call, even `append`, except
+  /// `close`, which waits for this call.
   /// - Throws: ``JournalError``: `damaged` with the revision if the bytes of an entry are known to be altered, or
   ///   `closed`; or what `body` throws, unchanged.
   func read(
@@ -61,8 +62,8 @@ package protocol EntryLog: EntrySource {
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError)
 
-  /// Returns the highest durable revision, or that of ``LogPlace/head`` if there are no entries. If it is not above
-  /// `revision`, the call first waits until it is, but at most for `time`.
+  /// Returns the highest durable revision, or that of ``LogPlace/head`` if there are no entries. If the result would
+  /// not be above `revision`, the call first waits for a newer entry, but at most for `time`.
   ///
   /// Readers learn of new entries only from this call. A follower's `read` passes no entry above the highest revision
   /// that this call has returned. With access `follow`, new entries are those of any writer, some milliseconds after
@@ -71,27 +72,27 @@ package protocol EntryLog: EntrySource {
   /// - Throws: ``JournalError`` with code `closed` if the log is closed before or during the call.
   func newestRevision(after revision: Revision, waitingAtMost time: Duration) throws(JournalError) -> Revision
 
-  /// Enables appending. The engine calls it once, on a log that was opened with access `write`, after all checks of
-  /// opening. Until then, the log must not change anything on disk, so that evidence of damage is preserved. A torn
-  /// tail that opening has ignored is removed now, so that no part of it remains after a shorter entry. A mark that
-  /// lags behind the entries is raised, after they were made durable: a killed process may have written them without a
-  /// flush. If an earlier flush may have failed, only writing them to another file makes them durable.
+  /// Enables appending. The engine calls this once, on a log that was opened with access `write`, after all checks of
+  /// opening. Until then, the log must change nothing on disk, to preserve evidence of damage. A torn tail that opening
+  /// has ignored is removed now, so that no part of it remains after a shorter entry. If the mark lags behind the
+  /// entries, they are made durable, because a killed process may have written them without a flush, and then the mark
+  /// is raised. If an earlier flush may have failed, only writing them to another file makes them durable.
   /// - Throws: ``JournalError``, with code `readOnly` if the log was not opened with access `write`; the log is then
   ///   unchanged, and can only be closed.
   func beginWriting() throws(JournalError)
 
   /// Stores entries, if the newest durable revision is `revision`, and returns when they are durable.
   ///
-  /// There is at least one entry. They are in order and without gaps from `revision + 1` on, and together have no more
-  /// bytes than ``LogLimits/appendByteCount``. After an append with an unknown outcome, a log that is not shared
-  /// refuses all others with `poisoned`, and never flushes the same file again: the flush may succeed although the
-  /// drive has lost what was written before.
+  /// There is at least one entry. The entries are in order and without gaps from `revision + 1` on, and together have
+  /// no more bytes than ``LogLimits/appendByteCount``. After an append with an unknown outcome, a log that is not
+  /// shared refuses all others with `poisoned`, and never flushes the same file again: the flush may succeed although
+  /// the drive has lost what was written before.
   /// - Throws: ``AppendFailure``, which says whether the entries are stored, and how the engine reacts. Before
-  ///   ``beginWriting()``, and without access `write`, it is ``AppendFailure/refused(_:)`` with code `readOnly`.
+  ///   ``beginWriting()``, and without access `write`, this is ``AppendFailure/refused(_:)`` with code `readOnly`.
   func append(_ entries: [SealedEntry], after revision: Revision) throws(AppendFailure)
 
   /// About how many bytes the entries take in storage.
-  /// - Throws: ``JournalError`` if that is unknown.
+  /// - Throws: ``JournalError`` if the number is unknown.
   func byteCount() throws(JournalError) -> Int
 
   /// Waits for calls in progress, makes the mark of ``acknowledged()`` durable, and closes the log. Waits for new
@@ -105,8 +106,8 @@ package protocol EntryLog: EntrySource {
 package struct SealedEntry: Sendable {
   package let revision: Revision
   package let bytes: [UInt8]
-  /// The digest of the entry, on which that of the next one depends. It is not the SHA-256 of the bytes, but follows
-  /// from them (`EntryDecoder`). A log whose mark can lag stores it with each entry, or computes it, to raise the mark.
+  /// The digest of the entry, on which the next entry's digest depends. It is not the SHA-256 of the bytes, but
+  /// `EntryDecoder` computes it from them. A log whose mark can lag stores or computes it to raise the mark.
   package let digest: ContentDigest
 
   package init(revision: Revision, bytes: [UInt8], digest: ContentDigest) {
@@ -116,11 +117,11 @@ package struct SealedEntry: Sendable {
   }
 }
 
-/// An entry by its number and digest.
+/// Identifies an entry by its revision and digest.
 package struct LogMark: Hashable, Sendable {
   package let revision: Revision
   package let digest: ContentDigest
-  /// The file of the mark; nil if there is none.
+  /// The path of the mark's file; nil if the mark is not in a file.
   package let path: String?
 
   package init(revision: Revision, digest: ContentDigest, path: String? = nil) {
@@ -134,8 +135,8 @@ package struct LogLimits: Sendable {
   /// The most bytes of the entries of one append, at least 10 MiB. The engine refuses a larger entry with `tooLarge`,
   /// and never appends a larger batch.
   package let appendByteCount: Int
-  /// How many free bytes commits may need on the disk of the journal's folder, at least about those of one append.
-  /// Layers and snapshots leave that many free. 0 for a log that is stored elsewhere.
+  /// The free bytes that commits may need on the disk of the journal's folder, at least about those of one append.
+  /// Layers and snapshots leave this many bytes free. 0 for a log that is stored elsewhere.
   package let spareByteCount: Int
 
   package init(appendByteCount: Int, spareByteCount: Int) {
@@ -147,20 +148,19 @@ package struct LogLimits: Sendable {
 /// Why an append failed, and whether its entries are stored.
 package enum AppendFailure: Error, Sendable {
   /// Nothing was stored: the newest entry has another revision, because another writer has appended. The engine fails
-  /// the commits of the batch with `conflict`, and takes no more until the journal is opened again. If other nodes
-  /// append to the log (``MultiWriterLog``), it runs their bodies again instead.
+  /// the commits of the batch with `conflict`, and takes no more until the journal is opened again. If the log is a
+  /// ``MultiWriterLog``, the engine runs the bodies of these commits again instead.
   case conflict(newest: Revision)
-  /// Nothing was stored, for the reason given, and nothing of it appears after a power loss.
+  /// Nothing was stored, for the given reason, and no part of the entries appears after a power loss.
   ///
-  /// With the code `outOfResources`, and if the log is shared with every code but `poisoned`, the next append may
-  /// succeed. The engine then fails the commits of the batch, and those that build on it, with that code, and the next
-  /// commit starts from the durable state. With any other code, no append will succeed: the engine fails the commits
-  /// with
-  /// `poisoned`, and takes no more.
+  /// With the code `outOfResources`, the next append may succeed; in a shared log, with every code but `poisoned`. The
+  /// engine then fails the commits of the batch, and those that build on it, with that code, and the next commit starts
+  /// from the durable state. With any other code, no append will succeed: commits fail with `poisoned`, and the engine
+  /// takes no more.
   case refused(JournalError)
   /// None, the first few or all of the entries may be stored. No entry is stored in part. The engine fails the commits
   /// of the batch with `outcomeUnknown`, and appends nothing more; opening the log again shows the outcome. If the log
-  /// is shared and the code is `unreachable` or `diverged`, the engine asks it again at the next commit.
+  /// is shared and the code is `unreachable` or `diverged`, the engine asks for the outcome at the next commit.
   case unknown(JournalError)
 
   package var cause: JournalError {
@@ -181,7 +181,7 @@ extension EntrySource {
   }
 
   /// Calls `body` with the bytes of one entry.
-  /// - Throws: ``JournalError`` with code `damaged` if it is missing.
+  /// - Throws: ``JournalError`` with code `damaged` if the entry is missing.
   package func read<Result>(
     _ revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
@@ -194,7 +194,7 @@ extension EntrySource {
     return result
   }
 
-  /// Calls `body` with all entries of a range, in order, and fails at the first that is missing.
+  /// Calls `body` with all entries of a range, in order, and fails at the first missing one.
   func readAll(
     _ range: ClosedRange<Revision>, _ body: (EntryDecoder) throws(JournalError) -> Void
   ) throws(JournalError) {
@@ -210,7 +210,7 @@ extension EntrySource {
 }
 
 extension Range<Revision> {
-  /// Calls `body` with the bytes of each revision, in order or in reverse, until it returns false, or there are none.
+  /// Calls `body` with each revision's bytes, forward or backward, until `body` returns false or `bytes` returns nil.
   /// - Returns: whether the last call of `body` returned true.
   @discardableResult
   package func readEach(
@@ -247,11 +247,11 @@ extension EntryLog {
     }
   }
 
-  /// Calls `body` with entries from one backwards. It returns the revision of the next one, which is lower; nil to end.
+  /// Calls `body` with an entry, then with the one whose lower revision `body` returned, until `body` returns nil.
   ///
-  /// Many close neighbors are read with one cursor, which takes a fraction of the time of a lookup of each. If the
-  /// cursor fails, the fault may be in an entry between them, so the wanted one is looked up by itself. `body` may
-  /// therefore get that entry twice.
+  /// Entries close to each other are read with one cursor, which takes a fraction of the time of a lookup of each. If
+  /// the cursor fails, the fault may be in an entry between two wanted ones, so the wanted entry is looked up by
+  /// itself. `body` may therefore get an entry twice.
   func readBack(
     from revision: Revision, _ body: (EntryDecoder) throws(JournalError) -> Revision?
   ) throws(JournalError) {

@@ -4,14 +4,14 @@
 /// checkpoints of all states that had an erased payload are erased too: they are digests of erased content, and no
 /// replay makes those states any more.
 package struct Erasure: Sendable {
-  /// The entities whose payloads are all erased.
+  /// The entities of which all payloads are to be erased.
   package var entities: Set<EntityKey>
-  /// The entries whose author, note and metadata are erased.
+  /// The entries whose author, note and metadata are to be erased.
   package var annotations: Set<Revision>
-  /// The first entry with an erased payload; the head of the base, if something in its state was erased.
+  /// The first entry with an erased payload, or the head of the base if something in the base was erased.
   var firstErased: Revision?
 
-  /// The entry without the content to erase; its digest stays. Called for entries in order.
+  /// Removes the content to erase from an entry, whose digest stays. Must be called for entries in order.
   package mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
     let (parts, erasesPayloads) = try entry.decode { decoder throws(JournalError) in
       try decoder.parts(of: self)
@@ -22,7 +22,7 @@ package struct Erasure: Sendable {
 }
 
 extension SealedEntry {
-  /// The entry without what was erased from a copy of it.
+  /// This entry without the parts that were erased from a copy of it.
   package func erasing(_ copy: SealedEntry) throws(JournalError) -> SealedEntry {
     try erasing(copy.decode { decoder throws(JournalError) in try decoder.erasedParts() })
   }
@@ -35,7 +35,7 @@ extension SealedEntry {
 }
 
 extension EntryDecoder {
-  /// The parts to erase, and whether payloads are among them.
+  /// The numbers of the parts to erase, and whether payloads are among them.
   fileprivate func parts(of erasure: Erasure) throws(JournalError) -> (Set<Int>, erasesPayloads: Bool) {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)
@@ -68,7 +68,7 @@ extension EntryDecoder {
     }
   }
 
-  /// The bytes of the entry with the digests of some parts in their place.
+  /// The bytes of the entry, with some parts replaced by their digests.
   fileprivate func erasing(_ parts: Set<Int>) throws(JournalError) -> [UInt8] {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)

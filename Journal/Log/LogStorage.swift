@@ -4,23 +4,22 @@ package import Files
 ///
 /// **Local and shared data.** The engine has a folder for each journal, and holds its lock while the journal is open
 /// for writing. FORMAT, the images, the layers and the snapshots are in it; they belong to this machine. The log is the
-/// journal itself. It is stored in that folder, in memory, or anywhere else. A log that several nodes share
-/// is on a server in addition (``MultiWriterLog``).
+/// journal itself. It is stored in that folder, in memory, or anywhere else. A log that several nodes share is also on
+/// a server (``MultiWriterLog``).
 ///
-/// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a journal
-/// must always be opened with the same one. Backups and other copies are always in LevelDB.
+/// ``JournalOptions/logStorage`` says which storage a journal has. The journal's folder does not record it, so a
+/// journal must always be opened with the same storage. Backups and other copies are always in LevelDB.
 ///
-/// A log has a lock of its own besides that of the engine: ``open(_:in:)`` refuses a second opening for writing, even by
+/// A log has its own lock, in addition to the engine's: ``open(_:in:)`` refuses a second opening for writing, even by
 /// the same process, with `locked`.
 package protocol LogStorage: Sendable {
-  /// Whether its logs end with this process. The folder of such a journal is then useless, so closing the journal
-  /// removes it.
+  /// Whether the logs end with this process. The folder of such a journal is then useless, so closing removes it.
   var isTransient: Bool { get }
 
-  /// Creates the empty log of a new journal, or of one that replaces another, durably. In the latter case
-  /// ``LogPlace/head`` may have a revision above 0, and the folder `entries` the file BASE. If there is a mark, it is that
-  /// of ``LogPlace/head``. The engine calls this before any other process can see the journal's folder, whose name may
-  /// change afterwards.
+  /// Durably creates the empty log of a new journal, or of one that replaces another. For a replacement,
+  /// ``LogPlace/head`` may have a revision above 0, and the folder `entries` the file BASE. If the log has a mark, it
+  /// is that of ``LogPlace/head``. The engine calls this before any other process can see the journal's folder, whose
+  /// name may change afterwards.
   /// - Throws: ``JournalError``; leftovers may stay, because the engine removes the folder.
   func create(in place: LogPlace) throws(JournalError)
 
@@ -31,12 +30,12 @@ package protocol LogStorage: Sendable {
   ///
   /// A torn tail that was never acknowledged is ignored and reported (``EntryLog/hasTornTail``). All other damage that
   /// is found is an error. Opening need not read the bytes of older entries; reading them later detects alterations.
-  /// - Throws: ``JournalError``: `damaged` if something is missing or altered, with its first revision if known, or if
-  ///   there is no log, or that of another journal; `locked`; `wrongUse`.
+  /// - Throws: ``JournalError``: `damaged` if something is missing or altered, with the first such revision if known;
+  ///   `damaged` also if there is no log, or if it belongs to another journal; `locked`; `wrongUse`.
   func open(_ access: LogAccess, in place: LogPlace) throws(JournalError) -> any EntryLog
 
   /// The mark of the newest acknowledged entry of a log that is not open, as in ``EntryLog/acknowledged()``.
-  /// - Throws: ``JournalError`` if it can't be read, or is another journal's.
+  /// - Throws: ``JournalError`` if the mark can't be read, or is another journal's.
   func mark(in folder: JournalFolder, of journal: JournalID) throws(JournalError) -> LogMark?
 }
 
@@ -68,10 +67,10 @@ package struct LogPlace: Sendable {
     self.options = options
   }
 
-  /// The journal of the log. A log records it when it is created, and refuses other journals.
+  /// The journal of the log. A log records this id when it is created, and refuses other journals.
   package var journal: JournalID { format.id }
 
-  /// What the first entry follows: revision 0 or, if history was pruned, the newest pruned entry.
+  /// The head that the first entry follows: revision 0 or, if history was pruned, the newest pruned entry.
   package var head: Head { format.head }
 
   /// The revision of the first entry: 1 unless history was pruned.
@@ -81,15 +80,14 @@ package struct LogPlace: Sendable {
   /// fails once the journal's folder is moved; ``entries()`` does not.
   package var path: String { folder.entries }
 
-  /// The folder `entries` in the journal's folder, which belongs to the log: it is empty in a new journal, and the
-  /// engine reads only the file BASE in it, if history was pruned, and exchanges the whole folder when it erases or
-  /// prunes; an open log keeps the old one. Open files through the returned `Folder`: that works even after the
-  /// journal's folder is moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by single
-  /// names; nothing is durable without an explicit `flush`. Their errors are `notFound` for what is missing and
-  /// `notAJournal` for a link or a folder in its place; a log throws `damaged` instead. A copy of the
-  /// closed journal may have hard links to the files, so an opening for writing replaces a file that has more than one
-  /// (`FileStatus.linkCount`), and does not change or extend it.
-  /// Tests see each change and can make it fail (``JournalOptions/fileHook``).
+  /// The folder `entries` in the journal's folder, which belongs to the log and is empty in a new journal. The engine
+  /// reads only the file BASE in it, if history was pruned. An erasure or a pruning exchanges the whole folder; an open
+  /// log keeps the old one. Open files through the returned `Folder`: that works even after the journal's folder is
+  /// moved. `Folder` and `File` (`Sources/Files/`) open, write, flush, lock and list by single names; nothing is
+  /// durable without an explicit `flush`. Their errors are `notFound` for a missing file and `notAJournal` for a link
+  /// or a folder in its place; a log throws `damaged` instead. A copy of the closed journal may have hard links to the
+  /// files. So an opening for writing replaces a file that has more than one link (`FileStatus.linkCount`), and does
+  /// not change or extend it. Tests see each change and can make it fail (``JournalOptions/fileHook``).
   package func entries() throws(JournalError) -> Files.Folder<JournalError> {
     try folder.openEntries()
   }

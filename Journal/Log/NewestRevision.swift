@@ -9,7 +9,7 @@ package final class NewestRevision: Sendable {
     var revision: Revision
     var isClosed = false
     var nextKey = 0
-    /// What wakes the threads and tasks that wait.
+    /// Closures that wake the waiting threads and tasks.
     var waiting: [Int: @Sendable () -> Void] = [:]
 
     mutating func key() -> Int {
@@ -30,7 +30,7 @@ package final class NewestRevision: Sendable {
   /// Ends all waits, now and later.
   package func close() { wakeAll { $0.isClosed = true } }
 
-  /// Has all waiting threads ask again whether to go on waiting.
+  /// Makes all waiting threads call `goesOn` again.
   package func wake() { wakeAll { _ in } }
 
   private func wakeAll(_ change: (inout State) -> Void) {
@@ -42,9 +42,9 @@ package final class NewestRevision: Sendable {
     for wake in waiting.values { wake() }
   }
 
-  /// The newest revision, as soon as it is above `revision` or the time has passed; nil if it was closed, or is not to
-  /// wait any more.
-  /// - Parameter goesOn: whether to go on waiting. Called with a lock held; ``wake()`` has it called again.
+  /// Waits until the newest revision is above `revision` or the time has passed, and returns it; nil after ``close()``,
+  /// or if `goesOn` returns false.
+  /// - Parameter goesOn: whether to continue waiting. Called with a lock held, and again after each ``wake()``.
   package func wait(
     after revision: Revision, atMost time: Duration, while goesOn: () -> Bool = { true }
   ) -> Revision? {
@@ -64,8 +64,8 @@ package final class NewestRevision: Sendable {
     }
   }
 
-  /// Suspends until there is a revision above `revision`; returns false if there is none and it was closed, or if the
-  /// task was cancelled.
+  /// Suspends the task until the newest revision is above `revision`. Returns false if there is none after ``close()``,
+  /// or if the task was cancelled.
   func wait(after revision: Revision) async -> Bool {
     let key = state.withLock { $0.key() }
     while !Task.isCancelled {
@@ -90,7 +90,7 @@ package final class NewestRevision: Sendable {
 }
 
 extension Duration {
-  /// This duration for Dispatch, which counts nanoseconds in 64 bits: beyond 292 years, it never ends.
+  /// This duration for Dispatch, which counts nanoseconds in 64 bits. A timeout beyond 292 years never ends.
   package var timeInterval: DispatchTimeInterval {
     let (seconds, attoseconds) = components
     let (nanoseconds, overflows) = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)

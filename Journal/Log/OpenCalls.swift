@@ -12,7 +12,7 @@ package final class OpenCalls: Sendable {
 
   package var isClosed: Bool { closed.withLock { $0 } }
 
-  /// False if the log is closed; otherwise ``leave()`` must follow.
+  /// Begins a call. Returns false if the log is closed; otherwise ``leave()`` must follow.
   package func enter() -> Bool {
     closed.withLock { isClosed in
       if !isClosed { group.enter() }
@@ -23,7 +23,7 @@ package final class OpenCalls: Sendable {
   package func leave() { group.leave() }
 
   /// Refuses all further calls.
-  /// - Returns: false if it was closed already.
+  /// - Returns: false if the log was closed already.
   package func close() -> Bool {
     closed.withLock { isClosed in
       defer { isClosed = true }
@@ -33,6 +33,6 @@ package final class OpenCalls: Sendable {
 
   package var isIdle: Bool { group.wait(timeout: .now()) == .success }
 
-  /// Returns when all calls have left.
+  /// Waits until all calls have left.
   package func wait() { group.wait() }
 }

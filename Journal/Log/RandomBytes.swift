@@ -1,6 +1,6 @@
 import Files
 
-/// Random bytes from the operating system, fetched in large pieces: a call for each salt costs as much as hashing it.
+/// Random bytes from the operating system, fetched in large pieces: fetching one salt costs as much as hashing it.
 ///
 /// Each byte is used once and then overwritten, so that memory does not retain the salt of an erased part.
 struct RandomBytes: Sendable {

@@ -10,7 +10,7 @@ public struct Commit<Value> {
   public let isEmpty: Bool
   /// The date of the entry, never earlier than that of the previous entry.
   public let date: Date
-  /// The date by the clock or the caller. The entry records it too.
+  /// The date that the clock or the caller gave, which the entry also records.
   public let clockDate: Date
   /// A warning about the clock; nil if the date is plausible.
   public let clockWarning: ClockWarning?
@@ -29,7 +29,7 @@ public struct Commit<Value> {
 }
 
 extension Commit<Void> {
-  /// This commit with the value that its body returned.
+  /// This commit, with what its body returned as the value.
   @inlinable
   func with<Returned>(_ value: Returned?) -> Commit<Returned> {
     guard let value else { preconditionFailure("a body that has succeeded has returned a value") }
@@ -42,15 +42,15 @@ extension Commit<Void> {
 /// An implausible date of a commit, for the app to report. The commit succeeds nevertheless, and the entry records the
 /// date of the clock.
 public enum ClockWarning: Hashable, Sendable, CustomStringConvertible {
-  /// The clock is this many seconds behind the date of the previous entry: it was set back, or was ahead before. The
-  /// entry gets the date of the previous one.
+  /// The clock is this many seconds behind the date of the previous entry: it was set back, or was ahead when that
+  /// entry was made. The new entry gets the date of the previous one.
   case behind(seconds: TimeInterval)
-  /// The date is this many seconds ahead: more than a day ahead of the clock, if the caller gave it, or more than a
-  /// year ahead both of the newest entry and of the last time that the journal was written. No later entry will have an
-  /// earlier date.
+  /// The date is this many seconds ahead. A date that the caller gave is more than a day ahead of the clock; one that
+  /// the clock gave is more than a year after both the newest entry and the last write to the journal. Later entries
+  /// won't have earlier dates.
   case ahead(seconds: TimeInterval)
 
-  /// A sentence for a person.
+  /// The warning in words, to show to people.
   public var description: String {
     switch self {
     case .behind(let seconds):
@@ -74,8 +74,8 @@ extension Commit: Sendable where Value: Sendable {}
 
 /// A condition that must still hold when a commit is made.
 public enum Expectation: Hashable, Sendable {
-  /// The newest revision of the whole journal.
+  /// The newest revision of the whole journal is this one.
   case journal(at: Revision)
-  /// The newest revision of one entity, including its deletion; 0 for one that never existed.
+  /// The newest event of the entity, which may be its deletion, has this revision; 0 means that it never existed.
   case entity(EntityKey, at: Revision)
 }

@@ -23,22 +23,22 @@ public struct Draft<State: EventSourced>: ~Copyable {
   public private(set) var state: State
   /// The revision that this draft will become.
   public let revision: Revision
-  /// The date that its entry will have.
+  /// The date that the entry of this draft will have.
   public let date: Date
 
   private let base: Version<State>
   private var events: [JournalEvent] = []
-  /// Whether the state may differ from the one that the events make.
+  /// Whether `state` may differ from the result of `events`, because the model threw while it applied an event.
   private var isInDoubt = false
   /// Why this draft can't be committed any more.
   private var failure: JournalError?
-  /// The positions of the events by entity. Built when an entity is changed a second time.
+  /// The position of each entity's event. Nil until an entity is changed a second time.
   private var indexes: [EntityKey: Int]?
-  /// The entities whose updates stay even if they change nothing.
+  /// The entities whose updates are committed even if they change nothing.
   private var touched: Set<EntityKey> = []
-  /// The journal that it is a draft of, nil for a preview.
+  /// The journal that the draft is for; nil for a preview.
   private let journal: JournalID?
-  /// The plans that were applied.
+  /// The plans that were applied to this draft.
   private(set) var plans: [RestorePlan] = []
 
   init(base: Version<State>, date: Date, journal: JournalID? = nil) {
@@ -49,7 +49,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     self.date = date
   }
 
-  /// Makes the changes of a plan, so that an app can add changes of its own to an undo or a restore, or refuse it.
+  /// Makes the changes of a plan. A body can add changes of its own to an undo or a restore, or throw to refuse it.
   ///
   /// ```swift
   /// let plan = try journal.planUndo(by: "ana")!
@@ -58,11 +58,11 @@ public struct Draft<State: EventSourced>: ~Copyable {
   ///   try draft.updateItem(7, set: ["checked": .date(.now)])
   /// }
   /// ```
-  /// The entry gets the plan's metadata and, unless the commit has a note, its note.
-  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, or a later entry changed what it concerns;
-  ///   `wrongUse` if it is the plan of another journal.
+  /// The entry gets the plan's metadata, and also the plan's note unless the commit has one.
+  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, or if a later entry changed an entity
+  ///   that the plan depends on; `wrongUse` if the plan was made for another journal.
   public mutating func apply(_ plan: RestorePlan) throws(JournalError) {
-    // A copy that has gone its own way has the same id.
+    // A copy with other entries since has the same id, but other digests.
     let isOwn =
       plan.basis < base.revision || plan.basis == base.revision && plan.head.digest == base.head.digest
     guard journal == nil || journal == plan.journal && isOwn else {
@@ -73,15 +73,15 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   /// Adds an entity, or restores a deleted one.
-  /// - Throws: ``JournalError`` with code `rejected` if it exists, if its kind or number is invalid, or if the record
-  ///   is too large or nested too deep.
+  /// - Throws: ``JournalError`` with code `rejected` if the entity exists, if its kind or number is invalid, or if the
+  ///   record is too large or nested too deep.
   public mutating func add(_ entity: EntityKey, _ record: EntityRecord) throws(JournalError) {
     try record.check(entity, State.self)
     try change(entity, .add(record))
   }
 
-  /// Like ``add(_:_:)`` with a record, for a model that adds many entities: the encoded fields are not read
-  /// again.
+  /// Adds an entity from fields that the model has just encoded. If they are valid, they are not read again to check
+  /// them, which saves time when a model adds many entities.
   package mutating func add(_ entity: EntityKey, _ fields: consuming FieldMapBuilder) throws(JournalError) {
     let isValid = fields.isValid
     let record = fields.record()
@@ -94,7 +94,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     try change(entity, .add(record))
   }
 
-  /// Changes an entity's record to another one. Only the difference is recorded, and nothing if the records are equal.
+  /// Changes an entity's record to another one. Only the difference is recorded; if the records are equal, nothing is.
   /// - Throws: ``JournalError`` with code `rejected` if the entity does not exist, or the record is too large or nested
   ///   too deep.
   public mutating func update(_ entity: EntityKey, to record: EntityRecord) throws(JournalError) {
@@ -103,7 +103,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     if let changes = old.changes(to: record) { try change(entity, .update(changes)) }
   }
 
-  /// Adds an update without changes, for an entry that is about an entity and does not change it.
+  /// Adds an update without changes, for an entry that concerns an entity but does not change it.
   package mutating func touch(_ entity: EntityKey) throws(JournalError) {
     guard state.record(of: entity) != nil else { throw absent(entity) }
     touched.insert(entity)
@@ -111,7 +111,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
   }
 
   /// Deletes an entity. Its history stays.
-  /// - Throws: ``JournalError`` with code `rejected` if it does not exist.
+  /// - Throws: ``JournalError`` with code `rejected` if the entity does not exist.
   public mutating func delete(_ entity: EntityKey) throws(JournalError) {
     guard state.record(of: entity) != nil else { throw absent(entity) }
     try change(entity, .delete)
@@ -133,7 +133,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     do {
       try state.apply(event, at: revision)
     } catch {
-      // A model may have changed a part before it threw.
+      // The model may have changed a part of the state before it threw.
       isInDoubt = true
       // The log is not damaged: the caller asked for an impossible change.
       throw JournalError(.rejected, error.message, cause: error.cause)
@@ -149,7 +149,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     }
   }
 
-  /// Ends the draft because of a mistake in the model.
+  /// Records a mistake in the model, so that the draft can't be committed, and returns the error.
   private mutating func fail(_ mistake: String) -> JournalError {
     let error = JournalError(
       .wrongUse,
@@ -158,7 +158,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
     return error
   }
 
-  /// An entity has at most one event in an entry: the difference between before and after.
+  /// Merges the entity's changes into one event: an entry has at most one event of each entity.
   private mutating func coalesce(_ entity: EntityKey) throws(JournalError) {
     if indexes == nil {
       indexes = Dictionary(uniqueKeysWithValues: events.enumerated().map { ($1.entity, $0) })
@@ -174,13 +174,14 @@ public struct Draft<State: EventSourced>: ~Copyable {
       case (_?, nil): .delete
       case (let before?, let after?): before.changes(to: after).map { .update($0) }
       }
-    // An event without effect keeps its place until the end, so that the positions stay valid.
+    // An event without effect stays in `events` until `finish`, so that `indexes` stay valid.
     events[index] = JournalEvent(
       entity: entity, previous: base.state.revision(of: entity), change: change ?? .update(RecordChanges()))
   }
 
-  /// The events, and the state that they make, exactly as a replay makes it.
-  /// - Throws: ``JournalError`` with code `rejected` if together they break a rule of the model.
+  /// Ends the draft, and returns the events with the state that a replay makes of them.
+  /// - Throws: ``JournalError``: `rejected` if the events together break a rule of the model, `wrongUse` if it made a
+  ///   mistake.
   consuming func finish() throws(JournalError) -> (events: [JournalEvent], state: State) {
     if let failure { throw failure }
     if indexes != nil || isInDoubt {
@@ -203,7 +204,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
 }
 
 extension EntityRecord {
-  /// How many bytes the record of one entity may have.
+  /// The most bytes of an entity's record.
   public static let byteLimit = 16 << 20
 
   fileprivate func checkSize<State: EventSourced>(_ entity: EntityKey, _: State.Type) throws(JournalError) {

@@ -3,14 +3,14 @@ public typealias Revision = Int
 
 /// Bounds for numbers that come from files, so that computing with them can't overflow.
 enum NumberLimit {
-  /// More than any journal has. The next revision is still a number.
+  /// More than the revision of any journal. The next revision does not overflow.
   static let revision: Revision = 1 << 62
-  /// The largest sum of sizes. It can be doubled.
+  /// The largest sum of sizes. Doubling it does not overflow.
   static let byteCount = Int.max / 4
 }
 
 extension Sequence {
-  /// The sum of the sizes of files or images, which damaged and forged files can make as large as they want.
+  /// The sum of the sizes of files or images, with an upper limit, because damaged and forged files can claim any size.
   package func sum(of byteCount: (Element) -> Int) -> Int {
     let limit = NumberLimit.byteCount
     return reduce(0) { Swift.min($0 + Swift.min(byteCount($1), limit), limit) }
@@ -21,33 +21,33 @@ extension Sequence {
 public struct EntityKind: RawRepresentable, Hashable, Sendable {
   /// An index into ``EventSourced/kindNames``.
   public let rawValue: UInt8
-  /// The kind whose name has that index.
+  /// The kind whose name is at this index in ``EventSourced/kindNames``.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// The name of an entity, which has a history: `item:42`, `category:3`. Numbers are assigned in order and never reused.
+/// The identity of an entity, for example `item:42` or `category:3`. Numbers are assigned in order and never reused.
 public struct EntityKey: Hashable, Comparable, Sendable {
   /// The kind of the entity.
   public let kind: EntityKind
-  /// Its number within its kind, one of ``numbers``.
+  /// The entity's number within its kind, one of ``numbers``.
   public let number: Int
 
   /// The valid numbers: those that JSON and a `Double` represent exactly.
   public static let numbers = 1...(1 << 53) - 1
 
-  /// The entity of that kind and number; it need not exist.
+  /// The key of an entity, which need not exist.
   public init(kind: EntityKind, number: Int) {
     self.kind = kind
     self.number = number
   }
 
-  /// By kind, then by number.
+  /// Orders keys by kind, then by number.
   public static func < (left: EntityKey, right: EntityKey) -> Bool {
     (left.kind.rawValue, left.number) < (right.kind.rawValue, right.number)
   }
 }
 
 extension EntityKey: CustomStringConvertible {
-  /// `kind1:42`. A key does not know the names of its model's kinds: ``EventSourced/name(of:)`` makes `item:42` of it.
+  /// Such as `kind1:42`. ``EventSourced/name(of:)`` knows the names of kinds and returns `item:42`.
   public var description: String { "kind\(kind.rawValue):\(number)" }
 }

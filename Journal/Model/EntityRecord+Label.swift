@@ -1,14 +1,14 @@
 extension EntityRecord {
-  /// The attributes whose texts are labels, the first one that a record has.
+  /// The attributes whose texts are labels, the preferred one first.
   package static let labelNames = ["title", "name", "path"]
   /// Texts of up to this many characters are short enough for a label.
   private static let labelLimit = 80
-  /// No short text has so many bytes.
+  /// An attribute of more bytes can't be a short text.
   private static let largeByteCount = 4096
 
-  /// The attribute `title`, `name` or `path`, or the first short text; nil if there is none.
+  /// A text for people: the attribute `title`, `name` or `path`, or else the first short text; nil without these.
   ///
-  /// A name in parts, such as `{"common": "Germany", "official": …}`, gives its first part.
+  /// If the attribute is in parts, such as `{"common": "Germany", "official": …}`, the label is its first short text.
   public var label: String? { labelPart?.text }
 
   /// The label, and the attribute that it comes from.
@@ -33,7 +33,7 @@ extension EntityRecord {
     return found
   }
 
-  /// This record without large attributes that no label comes from.
+  /// This record without the large attributes that can't be its label.
   var forLabel: EntityRecord {
     guard bytes.count > Self.largeByteCount else { return self }
     return applying(nil) { key, byteCount in

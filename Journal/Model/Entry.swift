@@ -4,48 +4,48 @@ public import Foundation
 public struct Entry: Sendable {
   /// The entry's number.
   public let revision: Revision
-  /// When it was committed, to the microsecond; never earlier than the previous entry.
+  /// When the entry was committed, to the microsecond; never earlier than the previous entry.
   public let date: Date
-  /// The date by the clock or the caller. It is before ``date`` if an earlier entry has a later date, for example
-  /// because a clock was wrong.
+  /// The date that the clock or the caller gave. It is before ``date`` if an earlier entry has a later date, for
+  /// example because a clock was wrong.
   public let clockDate: Date
-  /// Who made it, in the app's own words; may be empty.
+  /// Who made the entry, in the app's own words; may be empty.
   public let author: String
-  /// Why; may be empty.
+  /// Why the entry was made; may be empty.
   public let note: String
   /// Other facts that the app stores with the entry.
   public let metadata: [String: String]
   /// Whether author, note and metadata have been erased. They are then empty.
   public let isAnnotationErased: Bool
-  /// The version of the model that wrote the entry. Its events are given in the current version.
+  /// The version of the model that wrote the entry. The events are given in the current version.
   public let schemaVersion: Int
-  /// The digest of the previous entry; for the first, that of the empty journal.
+  /// The digest of the previous entry; for the first entry, that of the empty journal (``Head/digest``).
   public let previousDigest: ContentDigest
   /// The digest that seals this entry and, through the previous digest, all entries before it.
   public let digest: ContentDigest
-  /// What changed, each entity at most once.
+  /// The changes, at most one for each entity.
   public let events: [JournalEvent]
 }
 
 extension String {
-  /// The first line of a note that is not blank.
+  /// The first nonblank line of a note.
   package var subject: Substring { drop(while: \.isWhitespace).prefix { !$0.isNewline } }
 }
 
 /// The identity of the newest entry.
 public struct Head: Hashable, Sendable {
-  /// Its number; 0 when the journal is empty.
+  /// The entry's number; 0 when the journal is empty.
   public let revision: Revision
-  /// Its date as the log stores it.
+  /// The entry's date as the log stores it.
   package let timestamp: Timestamp
-  /// Its digest; in an empty journal, that of FORMAT, which identifies the journal and its model.
+  /// The entry's digest; in an empty journal, that of the file FORMAT, which identifies the journal and its model.
   public let digest: ContentDigest
 
   package init(revision: Revision, timestamp: Timestamp, digest: ContentDigest) {
     (self.revision, self.timestamp, self.digest) = (revision, timestamp, digest)
   }
 
-  /// Its date; 1970 when the journal is empty.
+  /// The entry's date; 1970 when the journal is empty.
   public var date: Date { timestamp.date }
 }
 
@@ -56,7 +56,7 @@ public struct Version<State: EventSourced>: Sendable {
 
   init(head: Head, state: consuming State) { box = VersionBox(head, state) }
 
-  /// The entry that the state is as of.
+  /// The newest entry that the state includes.
   public var head: Head { box.head }
   /// The state that the entries 1…``revision`` make.
   public var state: State { box.state }
@@ -86,7 +86,7 @@ public struct Blob: Hashable, Sendable {
   /// The number of bytes.
   public let byteCount: Int
 
-  /// A blob of that digest and size, which a journal need not have.
+  /// Describes a blob, whether or not a journal has it.
   public init(digest: ContentDigest, byteCount: Int) {
     self.digest = digest
     self.byteCount = byteCount

@@ -1,14 +1,14 @@
 /// A state that is made by applying events: the model of a journal.
 ///
-/// A model is a value type with structural sharing: the journal gives copies to readers and changes its own. It
-/// represents each entity as an `EntityRecord`, which is enough for history, time travel and proof. A model that keeps
-/// its entities in ``EntityTable`` and exposes its ``parts`` also has layers and snapshots.
+/// A model is a value type with structural sharing: the journal gives copies to readers, and changes only its own copy.
+/// The model represents each entity as an `EntityRecord`, which is enough for history, time travel and proof. A model
+/// that keeps its entities in ``EntityTable`` and exposes its ``parts`` also has layers and snapshots.
 public protocol EventSourced: Sendable {
-  /// The name of the model and the version of its records, such as `"catalog/1"`. Each entry records it. Another model,
-  /// or an older version of this one, can't open the journal. Raise the version when a field changes its meaning, and
-  /// when the ``kindNames`` or the names of ``parts`` change.
+  /// The name of the model and the version of its records, such as `"catalog/1"`. Each entry records the version.
+  /// Another model, or an older version of this one, can't open the journal. Raise the version when a field changes its
+  /// meaning, and when the ``kindNames`` or the names of ``parts`` change.
   static var schema: String { get }
-  /// The names of the kinds of entities, at most 256; ``EntityKind/rawValue`` is an index into it.
+  /// The names of the kinds of entities, at most 256. ``EntityKind/rawValue`` is an index into this array.
   static var kindNames: [String] { get }
 
   /// The state at revision 0.
@@ -19,81 +19,81 @@ public protocol EventSourced: Sendable {
   /// The revision of the entity's newest event, even if it was deleted; 0 if it never existed.
   func revision(of entity: EntityKey) -> Revision
 
-  /// Applies an event. The result may depend only on this state and the event.
+  /// Applies an event. The result must depend only on this state and the event.
   ///
-  /// Both drafts and replays call it, so they can't differ. It changes only the entity that the event names, and its
-  /// ``revision(of:)``.
+  /// Drafts and replays both call this method, so their results can't differ. It must change only the entity that the
+  /// event names, and its ``revision(of:)``.
   /// - Throws: ``JournalError`` with code `damaged` if the event is impossible in this state, for example if it adds an
   ///   existing entity or updates a missing one.
   mutating func apply(_ event: JournalEvent, at revision: Revision) throws(JournalError)
 
   /// Converts an event of an older version of this model.
   ///
-  /// Called for each such event as it is read, by a replay or a history, before it is applied; the log does not change.
-  /// Only the record or the changes of the event may differ in the result. An update has only what changed. A replay may
-  /// call it on two threads at once.
+  /// Called when a replay or a history reads an event of an older version, before the event is applied. The log does
+  /// not change. Only the record of an add, or the changes of an update, may differ in the result. An update has only
+  /// the parts that changed. A replay may call this method on two threads at once.
   /// - Parameters:
   ///   - event: the event as it was written.
-  ///   - version: the version in the ``schema`` that wrote it, lower than the current one.
-  /// - Throws: ``JournalError`` for an event that can't be converted. What reads the event then fails with this error.
+  ///   - version: the version in the ``schema`` that wrote the event, lower than the current one.
+  /// - Throws: ``JournalError`` for an event that can't be converted. The reading replay or history then fails with it.
   static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent
 
   /// Whether an entity does not exist because its content was erased.
   func isErased(_ entity: EntityKey) -> Bool
 
-  /// The blobs that a record names. They must be in the blob store before an entry can name them.
+  /// The blobs that a record names. Each must be in the blob store before an entry names it.
   static func blobs(in record: EntityRecord, of kind: EntityKind) -> [Blob]
   /// The rules of the model that this state breaks, in words; empty if it is valid. Called by `verify`.
   func problems() -> [String]
-  /// The rules that the newest entry may have broken: this is the state after its events, and the state before them was
-  /// valid. Called once for each commit, which is `rejected` with the first problem.
+  /// The rules that the newest entry breaks, in words. This state is the one after the entry's events, and the state
+  /// before was valid. Called once for each commit, which fails with `rejected` and the first problem.
   ///
-  /// The rules apply however a change is made: by the model's methods, by the draft's own, or by a restore.
+  /// The rules apply however a change is made: by the model's methods, by the draft's own methods, or by a restore.
   /// - Parameter events: the events of the entry, each entity at most once.
   /// - Complexity: should grow with the events, not with the state.
   func problems(after events: [JournalEvent]) -> [String]
-  /// The same, for rules that compare the state after the events with the one before. By default those of
-  /// `problems(after:)`.
+  /// The rules that the newest entry breaks, including rules that compare the states before and after the events. By
+  /// default, the result of `problems(after:)`.
   func problems(after events: [JournalEvent], since before: Self) -> [String]
   /// The indexes that disagree with the entities, in words; empty if all agree. Called by `verify` with the newest state.
   func indexProblems() -> [String]
 
-  /// The entities that a record refers to in every state. They must exist as long as it does.
+  /// The entities that a record refers to, whatever the state. They must exist as long as the record's entity.
   static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey]
-  /// The entities that a record refers to in this state: those of the static method, and any that the state's own rules
-  /// add.
+  /// The entities that a record refers to in this state: those of the static method, and those by the state's rules.
   func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey]
   /// The existing entities that refer to an entity.
   func referrers(to entity: EntityKey) -> [EntityKey]
-  /// The record after an entity that it refers to is deleted; nil if its own entity is deleted too.
+  /// A record without its references to a deleted entity; nil if the record's own entity must be deleted too.
   static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
-  /// The same by the rules of this state. If these forbid the deletion, the record keeps the reference.
+  /// A record without its references to a deleted entity, by the rules of this state; nil if the record's own entity
+  /// must be deleted too. If the rules forbid the deletion, the record is returned with the reference.
   func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
-  /// Whether restores, reverts and undo touch entities of that kind.
+  /// Whether restores, reverts and undo change entities of a kind.
   static func isRestored(_ kind: EntityKind) -> Bool
-  /// Whether a copy of a state without its history has the entities of that kind.
+  /// Whether a copy of a state without its history includes the entities of a kind.
   static func isCopied(_ kind: EntityKind) -> Bool
-  /// The revision that a tag of that name stands for; nil if there is none.
+  /// The revision that a tag stands for; nil if no tag has that name.
   func revision(tagged name: String) -> Revision?
 
   /// The parts of the state that layers store. If nil, the model has no layers, and its journal always opens by
   /// a replay.
   var parts: StateParts? { get }
-  /// The state made of the parts that layers have; nil if the parts are not valid, and then a replay makes the state.
+  /// Makes the state from the parts that layers have; nil if the parts are not valid. A replay then makes the state.
   init?(parts: StateParts)
-  /// The same state with the same parts, which are now backed by one more layer. The result keeps what the state
-  /// has besides its parts, such as indexes in memory.
+  /// This state, with equal parts that are backed by one more layer. The result keeps what the state has besides its
+  /// parts, such as indexes in memory. Nil if the parts are not valid.
   ///
-  /// Called during a commit, after some hundred events each time. By default, ``init(parts:)`` makes the result. A model
-  /// that reads its entities there, for example to build a ``ValueIndex``, should implement this method: otherwise these
-  /// commits build the index again, and wait for it.
+  /// Called during a commit, once for some hundred events. By default, ``init(parts:)`` makes the result. A model whose
+  /// initializer reads all entities, for example to build a ``ValueIndex``, should implement this method. Otherwise
+  /// these commits wait until the index is built again.
   func replacing(parts: StateParts) -> Self?
   /// The names of the numbered fields 0, 1, … of a kind's records, which describe them in layers and snapshots.
   static func fieldNames(of kind: EntityKind) -> [String]
 }
 
 extension EventSourced {
-  /// The record that one of the newest events has made; nil if its entity was deleted or erased.
+  /// The record that one of the newest entry's events has made; nil if the entity was deleted or erased.
   package func record(after event: JournalEvent) -> EntityRecord? {
     switch event.change {
     case .add(let record): record
@@ -108,7 +108,7 @@ extension EventSourced {
   public static func upcast(_ event: JournalEvent, from version: Int) throws(JournalError) -> JournalEvent {
     event
   }
-  /// By default, as the tables among the ``parts`` say.
+  /// By default, what the kind's table in ``parts`` says; false without parts.
   public func isErased(_ entity: EntityKey) -> Bool {
     guard let tables = parts?.tables, Int(entity.kind.rawValue) < tables.count else { return false }
     return tables[Int(entity.kind.rawValue)].isErased(entity.number)
@@ -121,7 +121,7 @@ extension EventSourced {
   public func indexProblems() -> [String] { [] }
   /// By default, there are no rules.
   public func problems(after events: [JournalEvent]) -> [String] { [] }
-  /// By default, those that need no comparison.
+  /// By default, the result of `problems(after:)`.
   public func problems(after events: [JournalEvent], since before: Self) -> [String] {
     problems(after: events)
   }
@@ -129,34 +129,34 @@ extension EventSourced {
   public static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] { [] }
   /// By default, there are no references.
   public func referrers(to entity: EntityKey) -> [EntityKey] { [] }
-  /// By default, there are no references.
+  /// By default, the record unchanged, because there are no references.
   public static func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey)
     -> EntityRecord?
   {
     record
   }
-  /// By default, those of every state.
+  /// By default, the references that the static method returns.
   public func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
     Self.references(in: record, of: kind)
   }
-  /// By default, the record of the static method; nil if that keeps the reference.
+  /// By default, the record that the static method returns; nil if that record keeps the reference.
   public func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
   {
     Self.record(record, of: kind, without: entity).flatMap { changed in
       Self.references(in: changed, of: kind).contains(entity) ? nil : changed
     }
   }
-  /// By default, all kinds.
+  /// By default, true for all kinds.
   public static func isRestored(_ kind: EntityKind) -> Bool { true }
-  /// By default, all kinds that restores touch.
+  /// By default, true for the kinds that restores change.
   public static func isCopied(_ kind: EntityKind) -> Bool { isRestored(kind) }
   /// By default, there are no tags.
   public func revision(tagged name: String) -> Revision? { nil }
   /// By default, there are no layers and no snapshots.
   public var parts: StateParts? { nil }
-  /// By default, nil.
+  /// By default, nil, because there are no layers.
   public init?(parts: StateParts) { return nil }
-  /// By default, the state that these parts make.
+  /// By default, the state that ``init(parts:)`` makes.
   public func replacing(parts: StateParts) -> Self? { Self(parts: parts) }
   /// By default, there are no names.
   public static func fieldNames(of kind: EntityKind) -> [String] { [] }

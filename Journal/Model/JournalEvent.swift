@@ -14,7 +14,7 @@ public struct JournalEvent: Hashable, Sendable {
   public enum Change: Hashable, Sendable {
     /// The entity exists from now on, with this record.
     case add(EntityRecord)
-    /// These parts of its record change.
+    /// These parts of the record change.
     case update(RecordChanges)
     /// The entity is deleted.
     case delete
@@ -29,7 +29,7 @@ public struct JournalEvent: Hashable, Sendable {
   /// The change.
   public let change: Change
 
-  /// An event that follows the event of the revision `previous`.
+  /// An event whose entity was last changed at the revision `previous`.
   public init(entity: EntityKey, previous: Revision, change: Change) {
     self.entity = entity
     self.previous = previous

@@ -6,10 +6,10 @@ package struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   private static let kindLimit = 256
 
   let name: String
-  /// At least 1.
+  /// The version of the records, at least 1.
   let version: Int
 
-  /// Nil for a name that FORMAT can't hold, or a version below 1.
+  /// Nil if FORMAT can't hold the name, or if the version is not a number from 1.
   init?(name: some StringProtocol, version: some StringProtocol) {
     guard !name.isEmpty, name.utf8.count <= Self.nameByteLimit,
       name.unicodeScalars.allSatisfy({ !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }),
@@ -20,8 +20,8 @@ package struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The schema that a model declares.
-  /// - Throws: ``JournalError`` with code `wrongUse` if that is not a name and a version, or if the model has too many
-  ///   kinds of entities.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the schema is not a name and a version, or if the model has too
+  ///   many kinds of entities.
   package init<State: EventSourced>(of model: State.Type) throws(JournalError) {
     let text = model.schema
     guard let slash = text.lastIndex(of: "/"),
@@ -42,9 +42,9 @@ package struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { "\(name)/\(version)" }
 
-  /// Fails unless a model of this schema can read the records of another: the same model, in this version or an older
-  /// one.
-  /// - Parameter revision: the entry with that schema, nil for the journal itself.
+  /// Fails unless a model of this schema can read records that were written with another: it must have the same name,
+  /// and an equal or older version.
+  /// - Parameter revision: the entry that was written with the other schema; nil for the journal itself.
   package func checkReads(_ written: ModelSchema, revision: Revision? = nil, path: String)
     throws(JournalError)
   {
@@ -82,7 +82,7 @@ struct EventUpcast: Sendable {
     upcast = { event, version throws(JournalError) in try State.upcast(event, from: version) }
   }
 
-  /// The event in the form of this version of the model.
+  /// Converts an event to this version of the model.
   /// - Throws: ``JournalError``: `newerFormat` for an event of a newer version, `damaged` if the model changed more
   ///   than the record or the changes, or the error that the model throws.
   @inline(__always)

@@ -1,9 +1,9 @@
 import Dispatch
 import Locks
 
-/// A bounded queue from one thread to another, so that the first works ahead of the second.
+/// A bounded queue between two threads, so that the sender works ahead of the receiver.
 ///
-/// Safe to use from any thread; one sends and one receives.
+/// Safe to use from any thread, by one sender and one receiver.
 final class BoundedQueue<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements: [Element] = []
@@ -12,8 +12,8 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   }
 
   private let state = Lock(State())
-  // Begins with 0, because Dispatch ends the process if a semaphore is destroyed below its first value, as it may be
-  // after a cancellation.
+  // Begins at 0, because Dispatch ends the process if a semaphore is destroyed while it is below its first value, as it
+  // can be after a cancellation.
   private let free = DispatchSemaphore(value: 0)
   private let filled = DispatchSemaphore(value: 0)
 
@@ -23,8 +23,8 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   /// How many elements wait for the receiver.
   var count: Int { state.withLock { $0.elements.count } }
 
-  /// Runs `body`, which calls ``send(_:)``, and ends the queue. After all elements, the receiver gets the error that
-  /// `body` threw.
+  /// Runs `body`, which calls ``send(_:)``, and ends the queue. After all elements, the receiver gets the error of
+  /// `body`.
   func fill(_ body: () throws(JournalError) -> Void) {
     do throws(JournalError) { try body() } catch { state.withLock { $0.error = error } }
     filled.signal()
@@ -40,12 +40,12 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     }
     filled.signal()
     guard isCancelled else { return }
-    // Otherwise the next call would wait for a receiver that has ended.
+    // Without this signal, the next call would wait for a receiver that has ended.
     free.signal()
     throw JournalError(.closed, "the receiver has ended")
   }
 
-  /// Waits for the next element; nil after the last.
+  /// Waits for the next element; nil after the last. Throws the error that ended the sender.
   func receive() throws(JournalError) -> Element? {
     filled.wait()
     let (element, error): (Element?, JournalError?) = state.withLock { state in
@@ -57,7 +57,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     return element
   }
 
-  /// Ends the sender. Called when the receiver has ended.
+  /// Makes the sender's current or next ``send(_:)`` fail. Called when the receiver has ended.
   func cancel() {
     state.withLock { state in
       state.isCancelled = true

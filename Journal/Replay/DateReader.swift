@@ -2,8 +2,8 @@ package import Foundation
 
 /// Parses dates as people write them, in one time zone.
 ///
-/// A day, a month or a year is the first time at which its clock shows a part of it. A time of day that the clock shows
-/// twice is the later one, and one that it skips is the first after the gap. A day that it skips is an error.
+/// A day, a month or a year means the first time at which the zone's clock shows a part of it. A time of day that the
+/// clock shows twice is the later one, and a skipped one is the first after the gap. A skipped day is an error.
 struct DateReader {
   private let clock: LocalClock
   private let now: Timestamp
@@ -12,7 +12,7 @@ struct DateReader {
   private static let weekdays = [
     "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
   ]
-  /// The units of a period ago that have a fixed length, in seconds.
+  /// The units of fixed length for periods such as `5 minutes ago`, in seconds.
   private static let seconds: [String: Int64] = ["second": 1, "minute": 60, "hour": 3600]
   private static let days: [String: Int64] = ["day": 1, "week": 7]
   private static let months: [String: Int64] = ["month": 1, "year": 12]
@@ -44,15 +44,15 @@ struct DateReader {
 
   // MARK: Periods ago
 
-  /// `5 minutes ago`, `a month ago`. Days, weeks, months and years ago are the same time of day. If the month lacks the
-  /// day, it is the month's last one.
+  /// Parses `5 minutes ago`, `a month ago`. Some days, weeks, months or years ago means the same time of day; if the
+  /// month lacks the day, the month's last day.
   private func ago(_ text: String) throws(JournalError) -> Timestamp? {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 3, words[2] == "ago",
       let count = words[0] == "a" || words[0] == "an" ? 1 : Self.number(words[0], digits: 1...12)
     else { return nil }
     let unit = String(words[1].hasSuffix("s") ? words[1].dropLast() : words[1])
-    // Beyond any date, and far below an overflow.
+    // The limit is beyond any date, and far below an overflow.
     if let seconds = Self.seconds[unit], count < 400_000_000_000 / seconds {
       return Timestamp(microseconds: now.microseconds - count * seconds * 1_000_000)
     }
@@ -71,13 +71,13 @@ struct DateReader {
     } else {
       return nil
     }
-    // Of a time that the clock shows twice, now may be the earlier one.
+    // If the clock shows the time of day twice today, now may be the earlier one.
     return day == today ? now : try time(showing: reading - today * Self.day, on: day)
   }
 
   // MARK: Days and times
 
-  /// `2026-08-01 10:00`, `yesterday`, `last monday 9:30`, `14:00:00+02:00`.
+  /// Parses `2026-08-01 10:00`, `yesterday`, `last monday 9:30`, `14:00:00+02:00`.
   private func dayAndTime(_ text: String) throws(JournalError) -> Timestamp? {
     if !text.contains(":") {
       guard let days = try calendarDays(text) else { return nil }
@@ -93,7 +93,7 @@ struct DateReader {
     return try self.time(showing: time, on: day)
   }
 
-  /// The days that a text means. A date that no calendar has, such as 30 February, is an error.
+  /// The days that a text means, nil for other texts. A date that no calendar has, such as 30 February, is an error.
   private func calendarDays(_ text: String) throws(JournalError) -> Range<Int64>? {
     if let days = days(text) { return days }
     let form = text.utf8.map { (48...57).contains($0) ? 48 : $0 }
@@ -101,7 +101,7 @@ struct DateReader {
     throw RevisionSelector.invalid("there is no date \(text) in the calendar")
   }
 
-  /// The days that a text means: one, or those of a month.
+  /// The days that a text means, one or those of a month; nil for other texts.
   private func days(_ text: String) -> Range<Int64>? {
     switch text {
     case "today": return today..<today + 1
@@ -141,14 +141,14 @@ struct DateReader {
 
   private var today: Int64 { Self.dayNumber(of: clock.reading(at: now)) }
 
-  /// The days from 1970-01-01 to that of a reading.
+  /// The number of days from 1970-01-01 to the day of a reading of the clock.
   private static func dayNumber(of reading: Int64) -> Int64 {
     reading / day - (reading % day < 0 ? 1 : 0)
   }
 
   // MARK: Parts of a text
 
-  /// `10:00`, `9:30:15.25`, as microseconds.
+  /// Parses `10:00` or `9:30:15.25`; in microseconds.
   private static func timeOfDay(_ text: Substring) -> Int64? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard (2...3).contains(parts.count) else { return nil }
@@ -156,7 +156,8 @@ struct DateReader {
     return time("\(hour):\(parts[1]):\(parts.count == 3 ? parts[2] : "00")Z")
   }
 
-  /// The text without the zone at its end, and the zone's offset in microseconds: that of `z`, `utc`, `+02:00`.
+  /// The text without the zone at its end (`z`, `utc`, `+02:00`), and the zone's offset in microseconds; nil without
+  /// one.
   private static func splitZone(_ text: String) -> (rest: Substring, offset: Int64?) {
     var rest = text[...]
     var offset: Int64?
@@ -171,10 +172,10 @@ struct DateReader {
     return (rest, offset)
   }
 
-  /// A time with a zone, in microseconds since the day began in UTC.
+  /// Parses a time of day with a zone; in microseconds since the day began in UTC.
   private static func time(_ text: String) -> Int64? { Timestamp("1970-01-01T" + text)?.microseconds }
 
-  /// A number that has as many digits as that, and nothing else.
+  /// Parses a text of digits only, if their count is in the range.
   private static func number(_ text: some StringProtocol, digits: ClosedRange<Int>) -> Int64? {
     guard digits.contains(text.utf8.count), text.utf8.allSatisfy(isDigit) else { return nil }
     return Int64(text)
@@ -185,7 +186,7 @@ struct DateReader {
 
 extension Timestamp {
   /// Reads a date in digits, with or without a day, a time and a zone, as selectors do: `2026-08`, `2026-08-01 10:00`.
-  /// Nil for words, and for times without a date, which mean another moment each day.
+  /// Nil for words, and for times without a date, whose meaning depends on the day.
   /// - Throws: ``JournalError`` with code `invalidSelector` for a day that did not exist in the zone.
   package init?(calendarDate text: String, in timeZone: TimeZone) throws(JournalError) {
     let year = text.drop { $0 == "+" || $0 == "-" }.prefix { $0.isASCII && $0.isNumber }

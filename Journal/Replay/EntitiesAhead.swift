@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Reads the entities that some events change, on a second thread, so that a replay over layers finds their pages in memory.
-/// The thread begins with the last event and ends where it meets the replay.
+/// Reads the entities that events change, on a second thread, so that a replay over layers finds their pages in memory.
+/// The thread begins at the last event, goes backward, and ends where it meets the replay.
 ///
 /// Reading an entity from layers takes longer than changing it, mostly because its pages are read at random.
 final class EntitiesAhead: Sendable {
@@ -14,7 +14,7 @@ final class EntitiesAhead: Sendable {
   /// Below this many events, a second thread does not pay off.
   private static let smallCount = 32
 
-  /// - Parameter bases: what backs the state to which the events are applied, for each kind of entity.
+  /// - Parameter bases: for each kind, the base of its table in the state to which the events are applied.
   /// - Returns: nil if reading ahead gains nothing.
   static func start(_ entities: [EntityKey], in bases: [(any EntityBase)?]) -> EntitiesAhead? {
     guard entities.count >= smallCount, bases.contains(where: { $0 != nil }) else { return nil }
@@ -33,7 +33,7 @@ final class EntitiesAhead: Sendable {
   /// Counts an applied event.
   func advance() { appliedCount.add(1, ordering: .relaxed) }
 
-  /// Ends the thread, after the entity that it is reading.
+  /// Ends the thread, and waits until it has read its current entity.
   func end() {
     appliedCount.store(.max, ordering: .relaxed)
     isDone.wait()

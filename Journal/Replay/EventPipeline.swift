@@ -1,15 +1,15 @@
 import Locks
 
-/// Reads the entries of a range on one thread, and passes their events to a closure on another, such as one that applies
-/// them to a state. The thread that has less to do decodes and checks the events.
+/// Reads the entries of a range on one thread, and passes their events to a closure on another one, for example to
+/// apply them to a state. The thread that has less to do decodes and checks the events.
 enum EventPipeline {
   /// Below this many entries, a second thread does not pay off.
   static let smallCount = 256
   private static let chunksAhead = 4
 
   /// Calls `apply` with each event in order, on the calling thread.
-  /// - Parameter bases: what backs the state to which the events are applied; its entities are read ahead.
-  /// - Throws: ``JournalError``: what reading or applying throws, whichever comes first in the log.
+  /// - Parameter bases: the bases of the state's tables, from which the entities of the events are read ahead.
+  /// - Throws: ``JournalError`` from reading or applying, whichever comes first in the log.
   @discardableResult
   static func run(
     _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast,
@@ -32,7 +32,7 @@ enum EventPipeline {
       if let failure { throw failure }
     }
     let queue = BoundedQueue<EventChunk>(capacity: chunksAhead)
-    // Without a second thread, one thread reads and applies.
+    // Without a second thread, this thread reads and applies.
     guard range.count >= smallCount,
       Threads.start({
         queue.fill { () throws(JournalError) in
@@ -51,9 +51,9 @@ enum EventPipeline {
     return applied
   }
 
-  /// Reads entries and passes them on in chunks. Those before a fault are passed on first.
-  /// - Parameter decodes: whether the reader decodes the next chunk. A large entry is always decoded, because a copy of it
-  ///   would take much memory.
+  /// Reads entries and passes them on in chunks. At a fault, the entries before it are passed on first.
+  /// - Parameter decodes: whether the reader decodes the next chunk. A large entry is always decoded, because copying
+  ///   it would take much memory.
   private static func read(
     _ log: any EntryLog, _ range: ClosedRange<Revision>, _ upcast: EventUpcast, decodes: () -> Bool,
     _ pass: (EventChunk) throws(JournalError) -> Void
@@ -85,7 +85,7 @@ enum EventPipeline {
   }
 }
 
-/// Some events in the order of the log, or copies of the entries that have them.
+/// Events in the order of the log, or copies of the entries that have them.
 private struct EventChunk: Sendable {
   typealias RevisedEvent = (event: JournalEvent, revision: Revision)
 
@@ -95,12 +95,12 @@ private struct EventChunk: Sendable {
   private static let fullByteCount = 64 << 10
 
   private var decoded: [RevisedEvent] = []
-  /// How many bytes the payloads of these have. Without a limit, a few hundred large records would fill the memory.
+  /// The number of bytes of the payloads in `decoded`. Without a limit, a few hundred large records would fill memory.
   private var payloadByteCount = 0
   private var bytes: [UInt8] = []
-  /// The copies, and where each ends.
+  /// The revision of each copied entry, and where it ends in `bytes`.
   private var copies: [(revision: Revision, end: Int)] = []
-  /// The newest decoded entry that records an erasure; 0 if none does.
+  /// The newest decoded entry that records an erasure; 0 if there is none.
   var newestErasure: Revision = 0
 
   var isEmpty: Bool { decoded.isEmpty && copies.isEmpty }
@@ -118,7 +118,7 @@ private struct EventChunk: Sendable {
     payloadByteCount += event.event.payload.count
   }
 
-  /// - Returns: false if the entry is too large to be copied, or follows decoded events.
+  /// Adds a copy of an entry, unless the entry is too large or follows decoded events; then it returns false.
   mutating func add(copyOf entry: EntryDecoder) -> Bool {
     guard entry.byteCount <= Self.fullByteCount, decoded.isEmpty else { return false }
     if copies.isEmpty { bytes.reserveCapacity(Self.fullByteCount + entry.byteCount) }
@@ -133,7 +133,7 @@ private struct EventChunk: Sendable {
     return full
   }
 
-  /// All events, or those before the first fault, and the fault; and the newest entry that records an erasure.
+  /// All events, or those before the first fault and the fault; and the newest entry that records an erasure.
   func events(
     _ upcast: EventUpcast
   ) -> ([RevisedEvent], newestErasure: Revision, failure: JournalError?) {

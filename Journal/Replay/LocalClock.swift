@@ -1,10 +1,10 @@
 package import Foundation
 
-/// A clock on a wall, which shows the time of a zone, and is set forward and back with it.
+/// A wall clock, which shows the time of a zone, and is set forward and back with the zone.
 ///
-/// What the clock shows is counted like a ``Timestamp``, in microseconds since it would have shown 1970-01-01 00:00. The
-/// only question to Foundation is the offset at a given time, because that has one answer. The reverse has none, one
-/// or two: clocks skip readings and repeat them, whole days too (Pacific/Apia, 2011-12-30).
+/// A reading is what the clock shows, counted like a ``Timestamp``: in microseconds since it would have shown
+/// 1970-01-01 00:00. Only the offset at a time comes from Foundation, because it has one answer. A reading can belong
+/// to no time or to two: clocks skip and repeat readings, even whole days (Pacific/Apia, 2011-12-30).
 package struct LocalClock {
   let timeZone: TimeZone
 
@@ -16,7 +16,7 @@ package struct LocalClock {
     var end = Int64.max
     let offset: Int64
 
-    /// The time at which the clock shows this, if that is in the period.
+    /// The time at which the clock shows a reading, nil if that is not in the period.
     func time(showing reading: Int64) -> Int64? {
       let time = reading - offset
       return start <= time && time < end ? time : nil
@@ -24,14 +24,15 @@ package struct LocalClock {
   }
 
   private static let hour: Int64 = 3_600_000_000
-  /// More than any offset. No zone has changed its clock twice within three days, so at most one change is so near.
+  /// More than any offset. No zone has changed its clock twice within three days, so at most one change is this near.
   private static let reach = 28 * hour
 
   package func reading(at time: Timestamp) -> Int64 {
     Self.isFarAway(time.microseconds) ? time.microseconds : time.microseconds + offset(at: time.microseconds)
   }
 
-  /// The first time at which the clock shows something in a range that begins with a day; nil if it skipped that.
+  /// The first time at which the clock shows a reading in a range that begins with a day; nil if it skipped all of
+  /// these.
   func firstTime(showing readings: Range<Int64>) -> Timestamp? {
     for period in periods(around: readings.lowerBound) {
       let time = max(period.start, readings.lowerBound - period.offset)
@@ -42,7 +43,7 @@ package struct LocalClock {
     return nil
   }
 
-  /// The last time at which the clock shows this, or the first after it was set forward over this.
+  /// The last time at which the clock shows a reading. If the clock skipped it, the first time after the gap.
   func lastTime(showing reading: Int64) -> Timestamp {
     let periods = periods(around: reading)
     let shown = periods.reversed().lazy.compactMap { $0.time(showing: reading) }.first
@@ -50,12 +51,12 @@ package struct LocalClock {
     return Timestamp(microseconds: shown ?? skipped ?? reading)
   }
 
-  /// Whether the clock shows the same at another time, because it was set back.
+  /// Whether the clock shows a reading twice, because it was set back.
   package func repeats(_ reading: Int64) -> Bool {
     periods(around: reading).count { $0.time(showing: reading) != nil } > 1
   }
 
-  /// The periods in which the clock may show this, in order.
+  /// The periods in which the clock may show a reading, in order.
   private func periods(around reading: Int64) -> [Period] {
     if Self.isFarAway(reading) { return [Period(start: .min, offset: 0)] }
     // Clocks change at whole seconds.

@@ -1,6 +1,6 @@
 extension Journal {
-  /// The entries committed from now on, each as soon as it is durable; in a journal that follows another process, the
-  /// entries committed there.
+  /// The entries committed from now on, each as soon as it is durable. In a journal that follows another process, these
+  /// are the entries of that process.
   ///
   /// ```swift
   /// for try await entry in journal.newEntries { show(entry) }
@@ -10,7 +10,7 @@ extension Journal {
   public var newEntries: NewEntries<State> { newEntries(after: head.revision) }
 
   /// The entries after a revision: existing ones, and then new ones. A program that stores the revision of the last
-  /// entry that it has handled misses none and gets none twice, even after a restart.
+  /// entry that it has handled gets each later entry exactly once, even after a restart.
   public func newEntries(after revision: Revision) -> NewEntries<State> {
     NewEntries(published: published, journal: self, revision: revision)
   }
@@ -18,7 +18,7 @@ extension Journal {
 
 /// Entries as they become durable.
 public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
-  /// Complete entries.
+  /// An entry with all of its events.
   public typealias Element = Entry
   /// Reading the log may fail, with a ``JournalError``.
   public typealias Failure = any Error
@@ -37,7 +37,7 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
     private let published: Published<State>
     private weak let journal: Journal<State>?
     private var revision: Revision
-    /// Reads the entries that are there already, many at once.
+    /// Reads existing entries, many at once.
     private var existing: EntryCursor?
 
     fileprivate init(published: Published<State>, journal: Journal<State>?, revision: Revision) {
@@ -46,9 +46,9 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
       self.revision = revision
     }
 
-    /// The next entry, nil if the journal was closed or the task was cancelled.
-    /// - Throws: ``JournalError`` if it can't be read, or if another process can't be followed any more. What was read of
-    ///   that process before comes first.
+    /// Waits for the next entry; nil if the journal was closed or the task was cancelled.
+    /// - Throws: ``JournalError`` if the entry can't be read, or if another process can't be followed any more. Entries
+    ///   that were read of that process before come first.
     public mutating func next() async throws -> Entry? {
       guard await published.revision.wait(after: revision) else {
         if let failure = published.failure { throw failure }

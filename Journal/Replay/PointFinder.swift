@@ -4,13 +4,13 @@ struct PointFinder {
   let format: JournalFormat
   let newest: Revision
 
-  /// What a selector names, other than a tag or an entity.
+  /// The point that a selector names. Tags and entities are not resolved here.
   private enum Point {
     case revision(Revision)
     case date(Timestamp)
   }
 
-  /// The revision of a selector other than a tag or an entity. The entry of a date is not after it.
+  /// The revision that a selector names, other than a tag or an entity. A date names the newest entry up to that date.
   func revision(at selector: RevisionSelector) throws -> Revision {
     switch try point(selector) {
     case .revision(let revision): return revision
@@ -21,8 +21,8 @@ struct PointFinder {
     }
   }
 
-  /// Where a window of entries begins or ends. No state is asked for, so the point may be a date before the base of a
-  /// pruned history; the base is then the border.
+  /// The revision or date where a window of entries begins or ends. Unlike ``revision(at:)``, this accepts a date
+  /// before the base of a pruned history, because no state is needed; the base is then the border.
   func border(at selector: RevisionSelector) throws -> (revision: Revision, date: Timestamp?) {
     var selector = selector
     if case .revisionOrYear(let number, let year) = selector.form, number > newest,
@@ -45,7 +45,7 @@ struct PointFinder {
       if number > newest, Self.isNear(year), try atYear > 0 || hasEntry(in: number, from: year) {
         return .date(year)
       }
-      // If there is such a revision, a year before the first entry or in the future can't be meant.
+      // The year is not meant if it is before the first entry or in the future; then the number is the revision.
       if atYear > 0, year <= .now, number != atYear, number > 0 {
         throw JournalError(
           .invalidSelector,
@@ -77,8 +77,8 @@ struct PointFinder {
     return try (newestRevision(notAfter: Timestamp(microseconds: next - 1)) ?? 0) > 0
   }
 
-  /// The revision, if the journal has it.
-  /// - Throws: ``JournalError`` with code `notFound`, or `pruned`.
+  /// Returns the revision if the journal has it.
+  /// - Throws: ``JournalError``: `notFound` if the revision does not exist, `pruned` if it is before the base.
   func existing(_ revision: Revision) throws(JournalError) -> Revision {
     guard (0...newest).contains(revision) else {
       throw JournalError(.notFound, "there is no revision \(revision); the newest one is \(newest)")
@@ -89,11 +89,11 @@ struct PointFinder {
     return revision
   }
 
-  /// The newest revision at a date; nil for a date before a pruned history's base.
+  /// The newest revision that is not after a date; nil for a date before a pruned history's base.
   func newestRevision(notAfter date: Timestamp) throws -> Revision? { try newestRevision { $0 <= date } }
 
-  /// The newest revision up to which all dates fulfil a condition; nil if that of a pruned history's base does not.
-  /// Dates never decrease from entry to entry, so the log is its own index of dates: O(log n) reads.
+  /// The newest revision up to which all dates fulfil a condition; nil if the base of a pruned history does not fulfil
+  /// it. Dates never decrease from entry to entry, so the log is its own index of dates: O(log n) reads.
   private func newestRevision(where isIncluded: (Timestamp) -> Bool) throws -> Revision? {
     if let base = format.base, !isIncluded(base.head.timestamp) { return nil }
     return try (format.head.revision + 1..<newest + 1).partitionPoint { revision in

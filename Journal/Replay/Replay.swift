@@ -2,11 +2,11 @@ import Foundation
 
 struct EventTally: Sendable {
   var count = 0
-  /// How many of them add an entity.
+  /// How many events add an entity.
   var additionCount = 0
-  /// About how many bytes they have in the log.
+  /// About how many bytes the events have in the log.
   var byteCount = 0
-  /// The newest entry among theirs that records an erasure; 0 if none does.
+  /// The newest applied entry that records an erasure; 0 if there is none.
   var newestErasure: Revision = 0
 
   static func += (sum: inout EventTally, other: EventTally) {
@@ -21,11 +21,11 @@ struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
   let format: JournalFormat
 
-  /// The version at a revision, replayed from a known state: that of a layer's checkpoint, or the empty one.
+  /// The version at a revision, replayed from a known state: that of a layer's checkpoint, or the empty state.
   /// - Parameter faults: the read failures of the layers that back the known state.
-  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered; what could not be
-  ///   read of the layers, rather than what followed from that.
-  /// - Complexity: O(n) in the number of events between the two.
+  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered. If a layer could
+  ///   not be read, throws that failure instead of errors that follow from it.
+  /// - Complexity: O(n) in the number of events between the two revisions.
   func version(
     through revision: Revision, from start: ReplayStart<State> = .empty, checking faults: ReadFaults? = nil
   ) throws(JournalError) -> (version: Version<State>, replayed: EventTally) {
@@ -37,8 +37,8 @@ struct Replay<State: EventSourced>: Sendable {
     return (Version(head: try head(at: revision), state: state), replayed)
   }
 
-  /// Applies the events of some entries. Pruned entries are replaced by events that make the base.
-  /// - Returns: what was applied.
+  /// Applies the events of a range of entries. Pruned entries are replaced by events that make the base.
+  /// - Returns: the counts of the applied events.
   @discardableResult
   func apply(
     _ first: Revision, through last: Revision, to state: inout State
@@ -50,7 +50,7 @@ struct Replay<State: EventSourced>: Sendable {
       guard last >= base.head.revision else {
         throw base.pruned("the state of revision \(last) can't be made")
       }
-      // Only the empty state leads here.
+      // The state is empty here, because all other states are of the base or later.
       applied.count = try base.contents().load(into: &state)
       applied.additionCount = applied.count
       applied.byteCount = base.byteCount
@@ -67,11 +67,11 @@ struct Replay<State: EventSourced>: Sendable {
 
   func head(at revision: Revision) throws(JournalError) -> Head { try log.head(at: revision, format) }
 
-  /// Fails at the first entry of a range whose digest does not follow from the one before it, or differs from the
-  /// acknowledged one.
+  /// Checks the digests of a range of entries. Fails at the first one that does not follow from the digest before it,
+  /// or that differs from the acknowledged one.
   /// - Parameters:
-  ///   - before: the digest that the first one must follow; nil for any, unless history begins with it.
-  ///   - isOver: called after each entry; whether to end here.
+  ///   - before: the digest that the first entry must follow; nil for any, except at the start of history.
+  ///   - isOver: called after each entry; returns whether to end there.
   ///   - body: called with each entry that was checked.
   /// - Returns: the newest entry that was checked.
   @discardableResult

@@ -1,14 +1,14 @@
-/// How many entries to apply at once when many have to be applied: few enough that readers see progress, and that
-/// large records do not fill the memory.
+/// The number of entries that a long replay applies at once: few enough that readers see progress, and that large
+/// records do not fill the memory.
 struct ReplayStep: Sendable {
   /// The most entries of a step.
   static let limit = 1000
   private static let byteCount = 16 << 20
 
-  /// One at first, because an entry may be very large.
+  /// The most entries of the next step; one at first, because an entry may be very large.
   private(set) var entryCount = 1
 
-  /// Adapts the next step to what the last one added to the memory.
+  /// Adapts the next step to the number of bytes that the last step added to memory.
   mutating func adapt(toByteCount byteCount: Int) {
     entryCount = byteCount > Self.byteCount ? max(entryCount / 2, 1) : min(entryCount * 2, Self.limit)
   }

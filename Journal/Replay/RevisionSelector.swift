@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Names a point in time: `120`, `HEAD~3`, `2026-08-01`, `yesterday`, `5 minutes ago`, the name of a tag, or
-/// `item:42@120`, which is the newest entry up to 120 that changed the item.
+/// `item:42@120`, which is the newest entry up to revision 120 that changed the item.
 public struct RevisionSelector: Hashable, Sendable {
   enum Form: Hashable, Sendable {
     case start
@@ -10,7 +10,7 @@ public struct RevisionSelector: Hashable, Sendable {
     case revisionOrYear(Revision, year: Timestamp)
     case head(back: Int)
     case date(Timestamp)
-    /// A date that is not a number.
+    /// A `Date` that is not a number (NaN).
     case noDate
     case tag(String)
     /// The newest entry that changed an entity, possibly up to a point.
@@ -24,7 +24,7 @@ public struct RevisionSelector: Hashable, Sendable {
   /// The most entities of a text such as `item:1@item:2@120`.
   private static let entityLimit = 8
 
-  /// Whether resolving it needs a state of the journal, as a tag or an entity does.
+  /// Whether resolving the selector needs a state of the journal, as a tag or an entity does.
   package var isOfState: Bool {
     switch form {
     case .tag, .entity: true
@@ -37,14 +37,14 @@ public struct RevisionSelector: Hashable, Sendable {
     RevisionSelector(form: .revision(revision))
   }
 
-  /// The start of history: revision 0 or, if history was pruned, that of the base.
+  /// The start of history: revision 0 or, if history was pruned, the base's revision.
   public static var start: RevisionSelector { RevisionSelector(form: .start) }
 
   /// The entry this many entries before the newest one.
   public static func head(back: Int = 0) -> RevisionSelector { RevisionSelector(form: .head(back: back)) }
 
-  /// The newest entry whose date is not after this one. A date out of range becomes the nearest valid one; one that is
-  /// not a number is an error with code `invalidSelector` when it is looked up.
+  /// The newest entry whose date is not after a date. A date out of range becomes the nearest valid one. If the date is
+  /// not a number, resolving the selector fails with `invalidSelector`.
   public static func date(_ date: Date) -> RevisionSelector {
     if date.timeIntervalSinceReferenceDate.isNaN { return RevisionSelector(form: .noDate) }
     let range = Timestamp.fourDigitYears
@@ -65,19 +65,19 @@ public struct RevisionSelector: Hashable, Sendable {
   /// Parses a selector as people write it.
   ///
   /// A day, a month or a year means the first time at which a clock in the zone shows a part of it; `yesterday` and
-  /// `last monday` are days. A time that the clock shows twice, because it was set back, is the later one, and one that
-  /// it skips is the first after the gap. `a month ago` is the same time on the same day of the month before, or on its
-  /// last day. Four digits that could be a revision or a year are an error if both exist when they are looked up;
-  /// `r2020` is the revision.
+  /// `last monday` are days. A time that the clock shows twice, because it was set back, is the later one. A time that
+  /// the clock skips is the first after the gap. `a month ago` is the same time on the same day of the month before, or
+  /// on its last day. Four digits that could be a revision or a year are an error if both exist when they are looked
+  /// up; `r2020` is the revision.
   /// - Parameters:
   ///   - text: the selector.
   ///   - timeZone: the time zone of days, and of times without one.
   ///   - now: the reference for `today` and `5 minutes ago`.
-  /// - Throws: ``JournalError`` with code `invalidSelector`, also for a day that did not exist in the zone.
+  /// - Throws: ``JournalError`` with code `invalidSelector`, also for a day that the zone skipped.
   public init(
     _ text: String, timeZone: TimeZone = .gmt, now: Date = Date()
   ) throws(JournalError) {
-    // Each entity is parsed, and looked up, by a recursive call, and texts may come from the network.
+    // Texts may come from the network, and each entity is parsed and resolved by a recursive call.
     guard text.utf8.count <= Self.byteLimit,
       text.utf8.count(where: { $0 == UInt8(ascii: "@") }) <= Self.entityLimit
     else {

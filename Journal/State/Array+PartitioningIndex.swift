@@ -1,5 +1,6 @@
 extension Range<Int> {
-  /// The partition point: the first number at which the predicate is true. It must be false before and true after.
+  /// The partition point: the first number at which the predicate is true, or the upper bound if there is none. The
+  /// predicate must be false for all numbers before, and true for all after.
   /// - Complexity: O(log n) calls
   @inline(__always)
   func partitionPoint<Failure>(
@@ -15,7 +16,8 @@ extension Range<Int> {
 }
 
 extension Array {
-  /// The partition point: the first index at which the predicate is true. It must be false before and true after.
+  /// The partition point: the first index at which the predicate is true, or the end if there is none. The predicate
+  /// must be false for all elements before, and true for all after.
   /// - Complexity: O(log n)
   @inline(__always)
   package func partitioningIndex(where holds: (Element) -> Bool) -> Int {

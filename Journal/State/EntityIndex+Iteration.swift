@@ -7,14 +7,14 @@ extension EntityIndex {
       lines: lines(from: IndexKey(group: group, member: 0), through: IndexKey(group: group, member: -1)))
   }
 
-  /// The members of one group, in the order of their numbers. A later change of the index does not affect it.
+  /// The members of one group, in the order of their numbers. Later changes of the index do not affect the sequence.
   public struct Members: Sequence, Sendable {
     fileprivate let lines: Lines
 
     /// Starts at the lowest number.
     public func makeIterator() -> Iterator { Iterator(lines: lines.makeIterator()) }
 
-    /// Iterates over numbers.
+    /// Iterates over the numbers of members.
     public struct Iterator: IteratorProtocol {
       fileprivate var lines: Lines.Iterator
       /// The next number, nil at the end.
@@ -28,12 +28,12 @@ extension EntityIndex {
   /// How many lines there are: the members of all groups. O(n).
   package var lineCount: Int { lines.reduce(0) { count, _ in count + 1 } }
 
-  /// The lines between two, both included.
+  /// The lines from one key through another.
   package func lines(from first: IndexKey, through last: IndexKey) -> Lines {
     Lines(index: self, first: first, last: last)
   }
 
-  /// A part of an index, in order. A later change of the index does not affect it.
+  /// Lines of an index, in order. Later changes of the index do not affect the sequence.
   package struct Lines: Sequence, Sendable {
     fileprivate let index: EntityIndex
     fileprivate let first: IndexKey

@@ -10,8 +10,8 @@ package struct IndexKey: Comparable, Hashable, Sendable {
     self.member = member
   }
 
-  // The two words compare as one number without a branch, because these comparisons take a third of the time of an
-  // event. Negative numbers come last.
+  // Group and member are compared as one number, without a branch, because such comparisons take a third of the time of
+  // an event. Negative numbers come last.
   @inline(__always)
   private var number: UInt128 {
     UInt128(UInt64(truncatingIfNeeded: group)) << 64 | UInt128(UInt64(truncatingIfNeeded: member))
@@ -34,21 +34,21 @@ package struct IndexKey: Comparable, Hashable, Sendable {
 /// An index is a value, like ``EntityTable``, and may be backed by layers. Each member of each group
 /// is a line of one table, so a group of one member costs one line. Changes and base together give the lines:
 ///
-/// 1. If a line's key is in `changes`, its value says whether the line exists. Otherwise the base decides; without a
-///    base the line does not exist.
+/// 1. If a line's key is in `changes`, the value there says whether the line exists. Otherwise the base decides;
+///    without a base the line does not exist.
 /// 2. Without a base, `changes` has only existing lines.
 ///
 /// Below, *n* is the number of lines. Groups and members are any numbers; negative ones come last.
 public struct EntityIndex: Sendable {
   /// The lines of the layers, nil for an index that was built from revision 0.
   let base: (any IndexBase)?
-  /// The lines that were inserted (true) or removed (false) since.
+  /// The lines that were inserted (true) or removed (false) above the base.
   private(set) var changes = SortedTable<IndexKey, Bool>()
 
   /// An empty index.
   public init() { base = nil }
 
-  /// The index that layers have.
+  /// An index that is backed by layers, without changes yet.
   package init(base: any IndexBase) { self.base = base }
 
   /// Whether a group has a member. O(log n).
@@ -71,7 +71,7 @@ public struct EntityIndex: Sendable {
 }
 
 extension StateParts {
-  /// The same parts, whose indexes record removals from now on, as if layers had the lines so far.
+  /// These parts, with each index as the base of a new one, which records removals like one backed by layers.
   var withBasedIndexes: StateParts {
     var parts = self
     parts.indexes = indexes.map { ($0.name, EntityIndex(base: FixedIndex($0.index))) }

@@ -9,7 +9,7 @@ extension EntityTable {
   ///   - state: the model, which names the entity in errors.
   /// - Returns: the entity before and after the event, nil where it does not exist, to update indexes with.
   /// - Throws: ``JournalError`` with code `damaged` if the event adds an existing entity, changes or deletes a missing
-  ///   one, does not follow the newest event of its entity, or adds a number out of order. Then nothing has changed.
+  ///   one, does not follow the newest event of its entity, or adds a number out of order. The table is then unchanged.
   /// - Complexity: O(log n)
   @discardableResult
   public mutating func apply<State: EventSourced>(
@@ -36,8 +36,8 @@ extension EntityTable {
     }
   }
 
-  /// Applies an event whose content was erased, or whose entity was: one for which `isErased(_:)` is true.
-  /// ``apply(_:at:in:)`` does this by itself.
+  /// Applies an event for which `isErased(_:)` is true: its content was erased, or its entity is erased.
+  /// ``apply(_:at:in:)`` calls this method for such events.
   ///
   /// An erased add or update leaves an erased entity: it does not exist, but has a revision. Later updates only change
   /// that revision, until a deletion makes it a deleted entity, or an add makes it exist again.
@@ -85,7 +85,7 @@ extension EntityTable {
     throw JournalError(.damaged, reason, revision: revision)
   }
 
-  /// The row that an event updates or deletes. It must exist in the revision that the event names.
+  /// The row that an event updates or deletes. Fails unless the event follows the newest event of its entity.
   package func checkedRow<State: EventSourced>(
     _ event: JournalEvent, at revision: Revision, in state: State.Type
   ) throws(JournalError) -> EntityRow {

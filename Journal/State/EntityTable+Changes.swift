@@ -3,11 +3,11 @@ import Tables
 extension EntityTable {
   /// The entities whose records differ between another table and this one, in the order of their numbers.
   ///
-  /// Shared parts are skipped: O(d log n) for d changes if both have the same base, or if layers lead from one base to
-  /// the other, where everything in those layers counts as a change; O(n) otherwise.
+  /// - Complexity: O(d log n) for d changes if both tables have the same base, or if layers lead from one base to the
+  ///   other; d then includes all entities in those layers. O(n) otherwise.
   package func changes(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
     guard distance(to: other) != nil else { return changesOfAll(since: other) }
-    // Only entities above the base can differ: each was written, deleted or restored there.
+    // Only entities in `rows`, in `deletions`, or in the layers between the two bases can differ.
     var numbers: Set<Int> = []
     if base === other.base {
       for change in rows.changes(since: other.rows, by: { $0.record == $1.record }) {
@@ -27,8 +27,8 @@ extension EntityTable {
     }
   }
 
-  /// About how many events lead from one table to another, 0 for a copy; nil if their differences are found only by
-  /// reading all of both.
+  /// About how many events lead from one table to another, 0 for a copy; nil if only reading all of both can tell how
+  /// they differ.
   package func distance(to other: EntityTable) -> Int? {
     if base === other.base { return abs(changeCount - other.changeCount) }
     guard let base, let otherBase = other.base, let distance = base.distance(to: otherBase) else {

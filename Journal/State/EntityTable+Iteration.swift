@@ -28,14 +28,14 @@ extension EntityTable: Sequence {
     }
   }
 
-  /// The deleted and erased entities in the order of numbers, with the revision of their newest event.
+  /// The deleted and erased entities in the order of numbers, each with the revision of its newest event.
   package var goneEntities: GoneEntities {
     GoneEntities(
       deletions: LayeredIterator(
         base.map { $0.deletions() }, above: deletions.makeIterator(), hidden: rows.makeIterator()))
   }
 
-  /// Iterates over deleted and erased entities. A later change of the table does not affect it.
+  /// Iterates over deleted and erased entities. Later changes of the table do not affect the iterator.
   package struct GoneEntities: Sequence, IteratorProtocol {
     var deletions: LayeredIterator<BaseIterator<Int, Deletion>, Int, Deletion, EntityRow>
 

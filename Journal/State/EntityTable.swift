@@ -4,12 +4,12 @@ import Tables
 public struct EntityRow: Hashable, Sendable {
   /// The record of the entity.
   public let record: EntityRecord
-  /// The revision that added it, or added it again after a deletion.
+  /// The revision that added the entity, or added it again after a deletion.
   public let created: Revision
-  /// The revision that changed it last.
+  /// The revision that changed the entity last.
   public let modified: Revision
 
-  /// A row of these parts.
+  /// Makes a row.
   public init(record: EntityRecord, created: Revision, modified: Revision) {
     self.record = record
     self.created = created
@@ -19,7 +19,7 @@ public struct EntityRow: Hashable, Sendable {
 
 /// A deleted or erased entity.
 package struct Deletion: Hashable, Sendable {
-  /// The revision of its newest event.
+  /// The revision of the entity's newest event.
   package let revision: Revision
   package let isErased: Bool
 
@@ -44,26 +44,26 @@ package struct Deletion: Hashable, Sendable {
 ///    without a base the entity does not exist.
 /// 2. A number is in `rows` or in `deletions` or in neither, never in both.
 /// 3. No number is above `highest`, not even in the base. A number up to `highest` that neither exists nor is deleted
-///    was assigned in an entry that deleted the entity again, or that never reached the log.
+///    was assigned in an entry that also deleted the entity, or in one that never reached the log.
 /// 4. `totals` include the base; `rowByteCount` and `replacedByteCount` do not.
 ///
 /// Below, *n* is the number of entities.
 public struct EntityTable: Sendable {
   /// The entities of the layers, nil for a table that was replayed from revision 0.
   let base: (any EntityBase)?
-  /// What was added or changed since.
+  /// The entities that were added or changed above the base.
   private(set) var rows = SortedTable<Int, EntityRow>()
-  /// How many bytes the records of these have, which are in memory.
+  /// The number of bytes of the records in `rows`, all of which are in memory.
   private(set) var rowByteCount = 0
-  /// How many bytes the records had that were in `rows` and were replaced or removed. Copies of the table may hold them.
+  /// The number of bytes of records in `rows` that were replaced or removed. Copies of the table may hold them.
   private(set) var replacedByteCount = 0
-  /// The entities that were deleted or erased since.
+  /// The entities that were deleted or erased above the base.
   private(set) var deletions = SortedTable<Int, Deletion>()
-  /// How many events have changed the table since.
+  /// How many events have changed the table above the base.
   private(set) var changeCount = 0
 
   private(set) var totals = EntityTotals()
-  /// The highest number that was ever assigned, 0 if none was. The next entity gets the next number.
+  /// The highest number that was ever assigned, 0 if no entity was ever added. The next entity gets the next number.
   public var highest: Int { totals.highest }
   /// How many entities exist.
   public var count: Int { totals.count }
@@ -71,7 +71,7 @@ public struct EntityTable: Sendable {
   /// An empty table.
   public init() { base = nil }
 
-  /// The table that layers have.
+  /// A table that is backed by layers, without changes yet.
   package init(base: any EntityBase) {
     self.base = base
     totals = base.totals
@@ -93,7 +93,7 @@ public struct EntityTable: Sendable {
 
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. O(log n).
   public func revision(of number: Int) -> Revision {
-    // A new number is in no table.
+    // A number above the highest was never assigned, so nothing is searched.
     if number > highest { return 0 }
     return rows.part(of: number) { $0.modified } ?? deletions[number]?.revision ?? base?.revision(of: number)
       ?? 0
@@ -103,7 +103,7 @@ public struct EntityTable: Sendable {
     totals.erasedCount == 0 ? [] : goneEntities.filter { $0.isErased }.map { $0.number }
   }
 
-  /// Whether an entity was erased. O(log n), or O(1) while none was.
+  /// Whether an entity was erased. O(log n), or O(1) if no entity is erased.
   public func isErased(_ number: Int) -> Bool {
     if totals.erasedCount == 0 || rows.contains(number) { return false }
     return deletions[number]?.isErased ?? base?.isErased(number) ?? false
@@ -126,7 +126,7 @@ public struct EntityTable: Sendable {
   }
 }
 
-// The changes that events make. `EntityTable+Apply.swift` checks before whether an event is possible.
+// The changes that events make. `EntityTable+Apply.swift` checks that an event is possible, before it calls these.
 extension EntityTable {
   /// Adds an entity that does not exist.
   package mutating func add(_ number: Int, _ record: EntityRecord, at revision: Revision) {
@@ -135,7 +135,7 @@ extension EntityTable {
     totals.count &+= 1
   }
 
-  /// Removes an entity from the deleted ones, if it is one.
+  /// Removes an entity from the counts of deleted and erased entities, and from `deletions`.
   private mutating func revive(_ number: Int) {
     if isErased(number) { totals.erasedCount -= 1 }
     if deletions.removeValue(forKey: number) != nil || base.map({ $0.revision(of: number) > 0 }) == true {
@@ -154,7 +154,7 @@ extension EntityTable {
     totals.deletionCount &+= 1
   }
 
-  /// Makes an entity an erased one, whatever it was before.
+  /// Makes an entity erased, whether it exists, is deleted or never existed.
   package mutating func erase(_ number: Int, at revision: Revision) {
     if !isErased(number) { totals.erasedCount += 1 }
     if number > highest {

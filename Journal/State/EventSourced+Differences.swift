@@ -1,6 +1,6 @@
 extension EventSourced {
-  /// The differences of this state from an older one, or any other, in the order of kinds and numbers; nil for a model
-  /// without parts.
+  /// The entities that differ between this state and another, usually an older one, in the order of kinds and numbers;
+  /// nil for a model without parts.
   ///
   /// ```swift
   /// for difference in journal.state.differences(from: shown) ?? [] { refresh(difference.entity) }

@@ -5,7 +5,7 @@ package struct IndexScope: Hashable, Sendable {
   /// The position of the kind among those of the model.
   package let table: Int
   package let field: Int
-  /// The text that they have there.
+  /// The text in that field of all listed entities.
   package let text: String
   private let key: ValueKey
   private let path: AttributePath
@@ -20,7 +20,7 @@ package struct IndexScope: Hashable, Sendable {
 
   package func lists(_ record: EntityRecord) -> Bool { record.key(at: path) == key }
 
-  // Texts are the same if their bytes are.
+  // Scopes are compared by `key`, which compares texts by their bytes.
   package static func == (left: IndexScope, right: IndexScope) -> Bool {
     left.table == right.table && left.field == right.field && left.key == right.key
   }

@@ -1,15 +1,15 @@
 import CBOR
 import Tables
 
-/// The index of a table as its layers have it, with the changes since. It is read on demand, so a query
-/// right after an opening need not wait until an index is in memory.
+/// An index of a table: its lines in layers, and those of later changes. The lines are read on demand, so a query right
+/// after an opening need not wait until an index is in memory.
 ///
-/// Each layer lists its own versions of entities. A line counts if the table has that version: if a later layer or a
-/// later change has the entity, its older lines are skipped.
+/// Each layer lists its own versions of entities. A line counts only if it is of the entity's newest version: if a
+/// later layer or change has the entity, its older lines are skipped.
 package struct LayeredIndex: Sendable {
   private let table: EntityTable
   private let base: any ValueLinesBase
-  /// The lines of the entities that were added or changed since.
+  /// The lines of the entities that were added or changed above the layers.
   private let recent: ValueIndex
 
   /// Nil if the table is not backed by layers, or if one of them lacks the index.
@@ -24,19 +24,19 @@ package struct LayeredIndex: Sendable {
     recent = ValueIndex(lines)
   }
 
-  /// The lines from one through another; none for nil.
+  /// The lines in a range; none if the range is nil.
   package func makeIterator(in range: ClosedRange<ValueLine>?, reversed: Bool) -> Iterator {
     Iterator(self, range, isReversed: reversed)
   }
 
-  /// The same index in memory. O(n).
+  /// This index in memory. O(n).
   func inMemory() -> ValueIndex { ValueIndex(lines().map(\.line)) }
 
   /// All lines in order, with the revisions of their entities. O(n).
   func lines() -> [LayerValueLine] {
-    // Looking up each line's entity in all layers would take longer than to list all entities once.
+    // Looking up each line's entity in all layers would take longer than listing all entities once.
     var revisions: [Int: Revision] = [:]
-    // The count comes from a file, so it is bounded.
+    // The count comes from a file, so the reservation has a limit.
     revisions.reserveCapacity(min(max(table.count, 0), 1 << 24))
     var versions = table.base?.revisions()
     while let (number, revision) = versions?.next() { revisions[number] = revision }

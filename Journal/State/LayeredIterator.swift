@@ -11,18 +11,18 @@ struct LayeredIterator<
 where Below.Element == (key: Key, value: Value) {
   private var below: Below?
   private var above: SortedTable<Key, Value>.Iterator
-  /// Nil without a base.
+  /// The hidden keys; nil without a base.
   private var hidden: SortedTable<Key, Hidden>.Iterator?
 
-  // The next of each, only with a base.
+  // The next element of each iterator; all nil without a base.
   private var nextBelow: (key: Key, value: Value)?
   private var nextAbove: (key: Key, value: Value)?
   private var nextHidden: Key?
 
   /// - Parameters:
   ///   - below: iterates over the base; nil without one.
-  ///   - above: begins at the same key.
-  ///   - hidden: begins at the same key.
+  ///   - above: iterates over the changes, from the key at which `below` begins.
+  ///   - hidden: iterates over the hidden keys, from the same key on.
   init(
     _ below: Below?, above: SortedTable<Key, Value>.Iterator,
     hidden: @autoclosure () -> SortedTable<Key, Hidden>.Iterator
@@ -57,7 +57,7 @@ where Below.Element == (key: Key, value: Value) {
     return upper
   }
 
-  /// Takes the next of the base that is not hidden.
+  /// Takes the next element of the base whose key is not hidden.
   private mutating func stepBelow() {
     nextBelow = below?.next()
     while let key = nextBelow?.key, isHidden(key) { nextBelow = below?.next() }

@@ -1,7 +1,7 @@
 /// Proves that two states are equal: a SHA-256 over all entities, including deleted ones.
 ///
-/// `Documentation/Format.md`, "State digest", specifies the bytes. They exclude indexes and lists, which follow from
-/// the entities.
+/// `Documentation/Format.md`, "State digest", specifies the bytes. Indexes and lists, which follow from the entities,
+/// are excluded.
 package enum StateDigest {
   /// The digest of a state; nil for a model without parts.
   /// - Complexity: O(n) in the bytes of all records; it holds only some of them in memory.
@@ -54,7 +54,7 @@ package enum StateDigest {
       for number in table.erasedNumbers { hash.append(number) }
     }
 
-    /// Ends a table with rows of numbers and revisions.
+    /// Ends a table whose deleted and erased entities are given as rows of numbers and revisions.
     mutating func end(deletions: PackedNumbersBuilder, erased: PackedNumbersBuilder) {
       hash.append(deletions.count)
       for position in 0..<deletions.count {
@@ -70,13 +70,13 @@ package enum StateDigest {
   }
 }
 
-/// Collects small pieces before hashing: a call for each takes longer than hashing it.
+/// Collects small pieces before hashing, because a call of the hash function takes longer than hashing such a piece.
 private struct BufferedHash: ~Copyable {
   private static let limit = 64 << 10
 
   private var hash = SHA256Hash()
   private var buffer: [UInt8] = []
-  /// Also receives all bytes.
+  /// Receives all hashed bytes.
   private let sink: (([UInt8]) -> Void)?
 
   init(sink: (([UInt8]) -> Void)?) {
@@ -90,7 +90,7 @@ private struct BufferedHash: ~Copyable {
     unsafe withUnsafeBytes(of: number.bigEndian) { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// Appends the four numbers that each entity has.
+  /// Appends the four numbers of an entity.
   mutating func append(_ first: Int, _ second: Int, _ third: Int, _ fourth: Int) {
     let numbers = (first.bigEndian, second.bigEndian, third.bigEndian, fourth.bigEndian)
     unsafe withUnsafeBytes(of: numbers) { unsafe buffer.append(contentsOf: $0) }

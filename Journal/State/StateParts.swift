@@ -7,10 +7,10 @@ public struct StateParts: Sendable {
   public var tables: [EntityTable]
   /// The indexes, each with a unique name that never changes.
   public var indexes: [(name: String, index: EntityIndex)]
-  /// The numbers of texts, each list with a unique name that never changes.
+  /// The texts that have numbers, in lists, each with a unique name that never changes.
   public var lists: [(name: String, texts: TextInterner)]
   /// The indexes that the app has declared, by the entities that they list. For a scope in the dictionary, new layers
-  /// have exactly these indexes, even if there are none; for any other scope they keep those of earlier layers.
+  /// have exactly these indexes, even if there are none. For others, they keep the indexes of earlier layers.
   package var declaredIndexes: [IndexScope: [IndexDefinition]] = [:]
 
   /// The parts of a state.
@@ -23,10 +23,10 @@ public struct StateParts: Sendable {
     self.lists = lists
   }
 
-  /// How many bytes the changed records have that are in memory, because no layer backs them.
+  /// The number of bytes of changed records that are in memory, because no layer has them.
   var changedByteCount: Int { tables.reduce(0) { $0 + $1.rowByteCount } }
 
-  /// How many bytes records had that were changed since, and may be held by copies of the state.
+  /// The number of bytes of earlier records in memory that were replaced. Copies of the state may hold them.
   var replacedByteCount: Int { tables.reduce(0) { $0 + $1.replacedByteCount } }
 
   /// The index of that name, nil if there is none.
@@ -37,8 +37,7 @@ public struct StateParts: Sendable {
 }
 
 extension EventSourced {
-  /// How many bytes the changed records have that are in memory, because no layer backs them; 0 for a model without
-  /// parts.
+  /// The number of bytes of changed records that are in memory, because no layer has them; 0 for a model without parts.
   var changedByteCount: Int { parts?.changedByteCount ?? 0 }
 
   /// Why some answer of this state may be incomplete: a part of it could be read neither from a layer nor from the

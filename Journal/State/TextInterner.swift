@@ -9,8 +9,8 @@ import Tables
 /// ```
 ///
 /// Texts are equal if their bytes are. Unlike Swift strings, they do not compare by canonical equivalence, because an
-/// index must not depend on a version of Unicode. It is a value that is copied in constant time, for up to thousands of
-/// texts: a layer stores them as a list and reads all of it.
+/// index must not depend on a version of Unicode. An interner is a value that is copied in constant time. It is for up
+/// to thousands of texts, because a layer stores them as a list that is read as a whole.
 ///
 /// 1. The numbers are those below ``count``, each assigned once.
 /// 2. A text keeps its number forever, even if nothing uses it any more.
@@ -31,13 +31,13 @@ public struct TextInterner: Sendable {
   }
 
   private var numbers = SortedTable<Key, Int>()
-  /// The most recent text, which is nearly always the next one too.
+  /// The text that was assigned last. It is nearly always the next one too.
   private var newest: (bytes: [UInt8], number: Int) = ([], 0)
 
-  /// No texts.
+  /// An interner without texts.
   public init() {}
 
-  /// The texts whose numbers are their positions; nil if one occurs twice.
+  /// An interner in which each text's number is its position; nil if a text occurs twice.
   /// - Complexity: O(n log n)
   public init?(_ texts: [String]) {
     for (number, text) in texts.enumerated() {
@@ -59,7 +59,7 @@ public struct TextInterner: Sendable {
   /// All texts, each at the position that is its number. O(n).
   public var texts: [String] { texts(from: 0) }
 
-  /// The number of a text, nil if it has none. O(log n).
+  /// The number of a text, nil if the text has no number. O(log n).
   public func number(of text: String) -> Int? { numbers[Key(text)] }
 
   /// The number of a text; a new one gets the next number. O(log n).
@@ -81,7 +81,7 @@ public struct TextInterner: Sendable {
   }
 }
 
-// The same for a text inside a record, without making a string of it.
+// Numbers of texts inside records, without making strings of the texts.
 extension TextInterner {
   /// The number of the encoded text at a place in a record; a new one gets the next number.
   package mutating func assign(textAt range: Range<Int>, in record: EntityRecord) -> Int {
@@ -94,14 +94,14 @@ extension TextInterner {
     return number
   }
 
-  /// The number of the encoded text at a place in a record, nil if it has none.
+  /// The number of the encoded text at a place in a record, nil if the text has no number.
   package func number(ofTextAt range: Range<Int>, in record: EntityRecord) -> Int? {
     numbers[Key(Array(record.bytes[range]))]
   }
 }
 
 extension [UInt8] {
-  /// Whether these bytes contain the others at `start`; there must be as many.
+  /// Whether these bytes contain the others at `start`. They must not end before the others do.
   @inline(__always)
   fileprivate func hasBytes(_ others: [UInt8], at start: Int) -> Bool {
     for index in others.indices where self[start + index] != others[index] { return false }

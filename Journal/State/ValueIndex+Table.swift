@@ -1,6 +1,6 @@
 // Updates an index from a table of entities, for a model that reads keys from records.
 extension ValueIndex {
-  /// Builds the index of a table, from its layers if they have it.
+  /// Builds the index of a table, from the table's layers if they have the index.
   /// - Parameter progress: called regularly with the number of entities that were read.
   /// - Complexity: O(n log n) in the entities of the table, or O(n) if the layers have the index.
   package init(
@@ -26,8 +26,8 @@ extension ValueIndex {
     self.init(lines)
   }
 
-  /// Changes the index of one table into that of another.
-  /// - Complexity: that of finding the differences between the two, and O(log n) for each.
+  /// Updates this index from an old table to a new one.
+  /// - Complexity: that of finding the differences between the tables, and O(log n) for each difference.
   package mutating func follow(from old: EntityTable, to new: EntityTable, _ definition: IndexDefinition) {
     for (number, old, new) in new.changes(since: old) {
       if let old, definition.scope.lists(old.record) { remove(number, old.record, at: definition.path) }

@@ -7,13 +7,13 @@ import Tables
 /// for account in accountsByBalance.members(in: .below(0)) { … }
 /// ```
 ///
-/// Values have one order: missing, false, true, numbers, dates, texts by their UTF-8 bytes, data, and last arrays and
-/// dictionaries. It is independent of locales. An array is also listed under each of its elements, for
+/// Values have one order, which is independent of locales: missing, false, true, numbers, dates, texts by their UTF-8
+/// bytes, data, and last arrays and dictionaries. An array is also listed under each of its elements, for
 /// `ValueRange.containing(_:)`.
 ///
 /// An index is a value, like ``EntityTable``: copying it takes constant time, and later changes do not affect a copy.
-/// An index lives in memory: a state of your own builds its indexes from its entities in ``EventSourced/init(parts:)``, and
-/// keeps them in ``EventSourced/replacing(parts:)``. Below, *n* is the number of lines.
+/// An index lives in memory: a model builds it from its entities in ``EventSourced/init(parts:)``, and keeps it in
+/// ``EventSourced/replacing(parts:)``. Below, *n* is the number of lines.
 public struct ValueIndex: Sendable {
   private(set) var lines = SortedTable<ValueLine, Void>()
 
@@ -49,14 +49,14 @@ public struct ValueIndex: Sendable {
     Members(lines: lines(in: range, reversed: reversed))
   }
 
-  /// Some members of an index. A later change of the index does not affect it.
+  /// Members of an index, in order. Later changes of the index do not affect the sequence.
   public struct Members: Sequence, Sendable {
     fileprivate let lines: Lines
 
     /// Starts at the first value of the range.
     public func makeIterator() -> Iterator { Iterator(lines: lines.makeIterator()) }
 
-    /// Iterates over numbers.
+    /// Iterates over the numbers of members.
     public struct Iterator: IteratorProtocol {
       fileprivate var lines: Lines.Iterator
       /// The next number, nil at the end.
@@ -121,12 +121,12 @@ extension ValueIndex {
     lines(in: range.lines, reversed: reversed)
   }
 
-  /// The lines from one through another; none for nil.
+  /// The lines in a range; none if the range is nil.
   package func lines(in range: ClosedRange<ValueLine>?, reversed: Bool) -> Lines {
     Lines(index: self, range: range, isReversed: reversed)
   }
 
-  /// A part of an index, in order or in reverse. A later change of the index does not affect it.
+  /// Lines of an index, in order or in reverse. Later changes of the index do not affect the sequence.
   package struct Lines: Sequence, Sendable {
     fileprivate let index: ValueIndex
     fileprivate let range: ClosedRange<ValueLine>?

@@ -63,9 +63,9 @@ extension Catalog {
 }
 
 extension EntityTable {
-  /// Applies an event, and returns the record before and after it with the fields that `read` finds there. `read` is
-  /// called before the change, and throws for an invalid record. If the event changes no field, nothing is read unless
-  /// that is asked for.
+  /// Applies an event. Returns the records before and after it, each with the fields that `read` finds there. `read` is
+  /// called before the change, and throws for an invalid record. If the event changes no field, nothing is read or
+  /// returned unless `readingAlways` is true.
   @inline(__always)
   fileprivate mutating func apply<Fields>(
     _ event: JournalEvent, at revision: Revision, readingAlways: Bool = false,
@@ -106,7 +106,7 @@ extension EntityTable {
 }
 
 extension JournalEvent {
-  /// The fields that `read` finds in a record of this event's entity. An error becomes damage.
+  /// The fields that `read` finds in a record of this event's entity. An error of `read` becomes `damaged`.
   @inline(__always)
   fileprivate func fields<Fields>(
     of record: EntityRecord, at revision: Revision, _ read: (EntityRecord) throws(CBORError) -> Fields

@@ -16,7 +16,7 @@ extension Catalog {
     Items(rows: .listed(itemsByCategory.members(of: category.number), in: itemTable))
   }
 
-  /// The categories with a number (`3` or `category:3`, which need not exist) or a name.
+  /// The categories that a text names, by number (`3` or `category:3`, which need not exist) or by name.
   /// - Complexity: O(c) for c categories.
   package func categories(named text: String) -> Set<CategoryID> {
     if let number = Int(text) { return [CategoryID(number)] }

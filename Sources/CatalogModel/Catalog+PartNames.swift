@@ -2,8 +2,8 @@ public import CBOR
 
 // The parts of a record by their names in JSON and on the command line.
 extension Catalog {
-  /// The name of a part, as `journal diff --json` prints it: that of an attribute, or one with a leading `@` for a field of
-  /// the catalog, such as `@category`. An attribute whose name begins with `@` gets a second one.
+  /// The name of a part, as `journal diff --json` prints it: the name of an attribute, or that of a field of the
+  /// catalog with a leading `@`, such as `@category`. An attribute whose name begins with `@` gets a second `@`.
   public static func name(of key: FieldKey, of kind: EntityKind) -> String {
     switch key {
     case .attribute(let name): return name.utf8.first == UInt8(ascii: "@") ? "@" + name : name
@@ -33,7 +33,7 @@ extension Catalog {
 }
 
 extension FieldKey {
-  /// Whether it is the byte count of an image, which JSON omits because the digest is enough.
+  /// Whether this is the byte count of an image, which JSON omits because the digest is enough.
   package func isByteCount(of kind: EntityKind) -> Bool {
     kind == .image && self == .field(ImageField.byteCount)
   }

@@ -27,7 +27,7 @@ extension Catalog {
     return parts
   }
 
-  /// The catalog made of these parts, or nil if they are not those of a catalog.
+  /// Makes a catalog of its parts; nil if they are not the parts of a catalog.
   /// - Complexity: O(1)
   public init?(parts: StateParts) {
     guard parts.tables.count == Self.kindNames.count,
@@ -49,7 +49,7 @@ extension Catalog {
     if ruleTable.count > 0 { rules = RuleSet(ruleTable, itemKindNumbers) }
   }
 
-  /// The same catalog with its indexes, made of these parts.
+  /// This catalog, made of equal parts, with its indexes, checks and rules; nil if they are not the parts of a catalog.
   public func replacing(parts: StateParts) -> Catalog? {
     guard var catalog = Catalog(parts: parts) else { return nil }
     (catalog.indexCache, catalog.itemChecks, catalog.rules) = (indexCache, itemChecks, rules)

@@ -35,7 +35,7 @@ extension Catalog {
       let number = event.entity.number
       problems += ruleProblems(after: event, among: changed)
       switch (event.entity.kind, event.change) {
-      // Attributes concern only rules.
+      // Only rules concern attributes, and these are checked above.
       case (_, .update(let changes)) where !changes.changeFields: break
       case (.item, .delete):
         if let image = imagesByItem.members(of: number).first(where: { _ in true }) {
@@ -63,7 +63,7 @@ extension Catalog {
     return problems
   }
 
-  /// The problems that these events may have caused, and those that the checks of this program find.
+  /// The problems that these events may have caused; if there are none, those that the program's own checks find.
   public func problems(after events: [JournalEvent], since before: Catalog) -> [String] {
     let problems = problems(after: events)
     return problems.isEmpty ? itemChecks.problems(after: events, of: before, in: self) : problems
@@ -77,8 +77,8 @@ extension Catalog {
     "image:\(image) belongs to item:\(item), which does not exist"
   }
 
-  /// The indexes built by queries that disagree with the items. Any would be a bug in this module.
-  /// - Complexity: O(n log n) for each of them.
+  /// The cached indexes that disagree with the items, in words. Each would be a bug in this module.
+  /// - Complexity: O(n log n) for each index.
   public func indexProblems() -> [String] { indexCache.problems(in: itemTable) }
 
   private func checkItems(_ problems: inout [String]) {
@@ -105,7 +105,7 @@ extension Catalog {
         problems.append("item:\(number) is not listed under its category")
       }
     }
-    // Everything that should be listed is listed, so anything else would make the counts differ.
+    // Missing lines were reported above. Superfluous ones make these counts differ.
     if itemsByKind.lineCount != itemTable.count {
       problems.append("\(itemsByKind.lineCount) items are listed by kind, but there are \(itemTable.count)")
     }

@@ -20,8 +20,8 @@ extension Catalog {
       + rules(for: record).filter(\.holdsTargets).flatMap { $0.targets(in: record) }.map { .item($0) }
   }
 
-  /// The items of a category; the images of an item, and the items that refer to it by rules, also those that may keep a
-  /// reference to nothing.
+  /// The items of a category; the images of an item, and the items that refer to it by rules, even if the rules allow
+  /// references to missing items.
   /// - Complexity: grows with the answer, not with the catalog.
   public func referrers(to entity: EntityKey) -> [EntityKey] {
     switch entity.kind {
@@ -33,8 +33,10 @@ extension Catalog {
     }
   }
 
-  /// If a category is deleted, its items stay without a category. If an item is deleted, so are its images, and its
-  /// rules say what becomes of an item that refers to it. A record that the rules do not let go keeps its reference.
+  /// The record without references to a deleted entity; nil if its own entity is deleted too. Items of a deleted
+  /// category stay, and images of a deleted item are deleted. An item that refers to a deleted item by a rule is
+  /// deleted or loses the reference. If its rules forbid the deletion or allow references to missing items, it keeps
+  /// the reference.
   public func record(_ record: EntityRecord, of kind: EntityKind, without entity: EntityKey) -> EntityRecord?
   {
     guard kind == .item, entity.kind == .item else {
@@ -58,8 +60,7 @@ extension Catalog {
     kind == .item ? record.setting(ItemField.category, to: nil) : nil
   }
 
-  /// Restores and reverts do not change tags, because the name of a point is not part of a state, nor rules, which hold
-  /// whatever the items are.
+  /// Restores and reverts change no tags, which name points in time, and no rules, which hold whatever the items are.
   public static func isRestored(_ kind: EntityKind) -> Bool { kind != .tag && kind != .rule }
 
   /// A state without history has no tags.

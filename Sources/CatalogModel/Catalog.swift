@@ -31,12 +31,12 @@ public struct Catalog: Sendable {
   var itemsByReference = EntityIndex()
   /// The items with a unique key, by a digest of the rule's number and the key.
   var itemsByKey = EntityIndex()
-  /// The rules of the table.
+  /// The rules in `ruleTable`, decoded.
   var rules = RuleSet.none
   var itemChecks = ItemChecks()
 
-  /// The indexes that queries have needed. All states that follow from this one by changes share it. One that is read
-  /// from layers or replayed, such as a past state, has its own.
+  /// The indexes that queries have built. All states that follow from this one by changes share this cache. A state
+  /// that is read from layers or replayed, such as a past one, has its own.
   package internal(set) var indexCache = IndexCache()
 
   /// The empty catalog.
@@ -44,7 +44,7 @@ public struct Catalog: Sendable {
 
   /// How many items there are. O(1).
   public var itemCount: Int {
-    // A layer that names too few would otherwise make it negative.
+    // Without this, a layer with a wrong count could make the number negative.
     max(itemTable.count, 0)
   }
   /// How many categories there are. O(1).

@@ -5,24 +5,24 @@ extension Catalog {
     public let id: EntityID<Catalog.Category>
     private let row: EntityRow
 
-    /// The category of that number with that row.
+    /// Makes a category of its number and its row.
     public init(number: Int, row: EntityRow) {
       id = EntityID(number)
       self.row = row
     }
 
-    /// The revision that added it, or added it again after a deletion.
+    /// The revision that added the category, or added it again after a deletion.
     public var created: Revision { row.created }
-    /// The revision that changed it last.
+    /// The revision that changed the category last.
     public var modified: Revision { row.modified }
 
-    /// Its name. Two categories may have the same name.
+    /// The name of the category. Two categories may have the same name.
     public var name: String {
       guard let fields = try? CategoryFields(row.record) else { return "" }
       return row.record.text(at: fields.name)
     }
 
-    /// Its color, or nil if it has none.
+    /// The color of the category, or nil if it has none.
     public var color: Catalog.Color? { (try? CategoryFields(row.record))?.color }
   }
 }

@@ -24,13 +24,13 @@ extension Catalog {
     /// Reads `#RRGGBBAA` or, for an opaque color, `#RRGGBB`. `#RGBA` and `#RGB` double each digit, as in CSS: `#F80` is
     /// `#FF8800`. Nil for any other text, such as one without the `#`.
     ///
-    /// A category takes nil for no color. If the text comes from elsewhere, such as a user, check for nil first.
+    /// For a category, nil means no color. So if the text comes from a user, check the result for nil first.
     public init?(hex: String) {
       guard hex.utf8.first == UInt8(ascii: "#") else { return nil }
       var digits = Array(hex.utf8.dropFirst())
       if digits.count == 3 || digits.count == 4 { digits = digits.flatMap { [$0, $0] } }
       if digits.count == 6 { digits += "FF".utf8 }
-      // The standard library accepts a sign, which is below the digits.
+      // `UInt32` would accept a sign, which comes before the digits in ASCII.
       guard digits.count == 8, digits[0] >= UInt8(ascii: "0"),
         let number = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
       else { return nil }
@@ -47,10 +47,10 @@ extension Catalog {
         }.joined()
     }
 
-    /// The form in a record.
+    /// The color as a record has it.
     var value: FieldValue { .array([.double(red), .double(green), .double(blue), .double(alpha)]) }
 
-    /// Reads the form in a record. Nil for any other value.
+    /// Reads a color as a record has it. Nil for any other value.
     init?(_ value: FieldValue) {
       guard case .array(let elements) = value, elements.count == 4,
         case .double(let red) = elements[0], case .double(let green) = elements[1],
@@ -62,6 +62,6 @@ extension Catalog {
 }
 
 extension Catalog.Color: CustomStringConvertible {
-  /// The same as ``hex``.
+  /// The color as `#RRGGBBAA`, like ``hex``.
   public var description: String { hex }
 }

@@ -2,7 +2,7 @@ import CBOR
 
 extension Draft where State == Catalog {
   /// Adds a category.
-  /// - Parameter name: its name, up to 4,096 bytes. It need not be unique.
+  /// - Parameter name: the name of the category, up to 4,096 bytes. It need not be unique.
   /// - Returns: the new category's number.
   /// - Throws: ``JournalError`` with code `rejected` if the name is empty or too long, or a component of the color is
   ///   not finite.
@@ -42,7 +42,7 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.setting(CategoryField.name, to: .string(name)))
   }
 
-  /// Sets the color of a category. Nil removes it.
+  /// Sets the color of a category. Nil removes the color.
   /// - Throws: ``JournalError`` with code `rejected` if the category does not exist, or a component of the color is not
   ///   finite.
   public mutating func setColor(ofCategory id: CategoryID, to color: Catalog.Color?) throws(JournalError) {
@@ -55,7 +55,7 @@ extension Draft where State == Catalog {
   /// - Throws: ``JournalError`` with code `rejected` if the category does not exist.
   public mutating func deleteCategory(_ id: CategoryID) throws(JournalError) {
     try state.checkPresence(of: id.entity)
-    // This is an array, because an open listing would make each update copy the index that it changes.
+    // An array, because iterating over the index would make each update copy the nodes of the index that it changes.
     let items = Array(state.itemsByCategory.members(of: id.number))
     for item in items { try setCategory(ofItem: Catalog.Item.ID(item), to: nil) }
     try delete(id.entity)

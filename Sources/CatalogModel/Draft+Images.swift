@@ -1,7 +1,7 @@
 import CBOR
 
 extension Draft where State == Catalog {
-  /// Adds an image to an item. Its bytes must be in the journal's blob store when the commit ends.
+  /// Adds an image to an item. The image's bytes must be in the journal's blob store when the commit ends.
   /// - Parameters:
   ///   - name: the name of the file, up to 4,096 bytes.
   ///   - mediaType: the media type of the bytes, such as `"image/png"`.
@@ -53,7 +53,7 @@ extension Draft where State == Catalog {
     try update(id.entity, to: record.applying(RecordChanges(setFields: fields)))
   }
 
-  /// Deletes an image. Its blob stays as long as the history refers to it.
+  /// Deletes an image. The image's blob stays as long as the history refers to it.
   /// - Throws: ``JournalError`` with code `rejected` if the image does not exist.
   public mutating func deleteImage(_ id: ImageID) throws(JournalError) {
     try state.checkPresence(of: id.entity)

@@ -32,7 +32,7 @@ extension Draft where State == Catalog {
   /// Adds an item with the properties of a value as its attributes.
   /// - Returns: the new item's number.
   /// - Throws: as ``addItem(kind:category:attributes:)``, and ``JournalError`` with code `rejected` if the value can't
-  ///   be encoded, or not as a dictionary.
+  ///   be encoded as a dictionary.
   @discardableResult
   public mutating func addItem(
     kind: String, category: CategoryID? = nil, encoding value: some Encodable
@@ -43,9 +43,8 @@ extension Draft where State == Catalog {
 
   /// Sets and removes attributes. All others stay. A name in both arguments is set.
   ///
-  /// Only differences are recorded; if there are none, nothing is. Names and values are compared by their bytes: an "é"
-  /// of one scalar differs from an "é" of two. A Swift dictionary can't have both as keys, so setting one spelling of a
-  /// name replaces the other.
+  /// Only differences are recorded. Names and values are compared by their bytes: an "é" of one scalar differs from an
+  /// "é" of two. A Swift dictionary can't have both as keys, so setting one spelling of a name replaces the other.
   /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or would be too large or nested too
   ///   deeply.
   public mutating func updateItem(
@@ -72,14 +71,14 @@ extension Draft where State == Catalog {
   /// Replaces all attributes of an item with the properties of a value. An attribute that is nil or missing in the
   /// value is removed.
   /// - Throws: as ``updateItem(_:set:remove:)``, and ``JournalError`` with code `rejected` if the value can't be
-  ///   encoded, or not as a dictionary.
+  ///   encoded as a dictionary.
   public mutating func replaceAttributes(
     ofItem id: Catalog.Item.ID, encoding value: some Encodable
   ) throws(JournalError) {
     try replaceAttributes(ofItem: id, with: Self.attributes(encoding: value, for: id.entity))
   }
 
-  /// Changes an item's attributes as a value of your own type.
+  /// Changes an item's attributes through a value of your own type.
   ///
   /// Attributes that the type does not know are kept, so an older version of an app preserves what a newer one has
   /// written. A changed attribute is set as a whole.

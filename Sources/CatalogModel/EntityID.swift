@@ -1,21 +1,21 @@
 package import CBOR
 
-/// The number of an item, a category, an image or a tag, typed by what it identifies.
+/// The number of an item, a category, an image, a tag or a rule, with the type of what it identifies.
 ///
 /// ```swift
 /// let soup: ItemID<Recipe> = try journal.commit { try $0.insert(recipe) }.value
 /// try journal.commit { try $0.delete(soup) }
 /// ```
-/// An item of any kind has a `Catalog.Item.ID`, a typed one an `ItemID` of its type as well. An ID is encoded as its
-/// number, so an item can refer to another: `var author: ItemID<Author>`.
+/// Every item has a `Catalog.Item.ID`. An item with a typed value also has an `ItemID` of that type. An ID is encoded
+/// as its number, so an item can refer to another: `var author: ItemID<Author>`.
 public struct EntityID<Subject>: Hashable, Comparable, Sendable {
   /// The number, from 1: `item:42` has 42.
   public let number: Int
 
-  /// The entity of that number, which need not exist.
+  /// The ID of an entity by its number. The entity need not exist.
   public init(_ number: Int) { self.number = number }
 
-  /// Compares numbers, and so the order of addition.
+  /// Orders IDs by number, which is the order in which entities were added.
   public static func < (left: EntityID, right: EntityID) -> Bool { left.number < right.number }
 }
 
@@ -27,7 +27,7 @@ public typealias CategoryID = EntityID<Catalog.Category>
 public typealias ImageID = EntityID<Catalog.Image>
 
 extension EntityID: ExpressibleByIntegerLiteral {
-  /// The entity of that number.
+  /// The ID of an entity by its number.
   public init(integerLiteral number: Int) { self.number = number }
 }
 
@@ -50,48 +50,48 @@ extension EntityID: CustomStringConvertible {
 }
 
 extension EntityID where Subject: CatalogItem {
-  /// The item, as histories and expectations name it.
+  /// The item's key, as histories and expectations have it.
   public var entity: EntityKey { .item(number) }
 
-  /// The item, whatever its kind.
+  /// The ID of the item without the type of its value.
   public var item: Catalog.Item.ID { Catalog.Item.ID(number) }
 }
 
 extension EntityID where Subject == Catalog.Item {
-  /// The item, as histories and expectations name it.
+  /// The item's key, as histories and expectations have it.
   public var entity: EntityKey { .item(number) }
 }
 
 extension EntityID where Subject == Catalog.Category {
-  /// The category, as histories and expectations name it.
+  /// The category's key, as histories and expectations have it.
   public var entity: EntityKey { .category(number) }
 }
 
 extension EntityID where Subject == Catalog.Image {
-  /// The image, as histories and expectations name it.
+  /// The image's key, as histories and expectations have it.
   public var entity: EntityKey { .image(number) }
 }
 
 extension EntityID where Subject == Catalog.Tag {
-  /// The tag, as histories and expectations name it.
+  /// The tag's key, as histories and expectations have it.
   public var entity: EntityKey { .tag(number) }
 }
 
 extension EntityID where Subject == Catalog.Rule {
-  /// The rule, as histories and expectations name it.
+  /// The rule's key, as histories and expectations have it.
   public var entity: EntityKey { .rule(number) }
 }
 
 extension EntityID {
-  /// The number in the form of a record.
+  /// The number as a record has it.
   package var value: FieldValue { .integer(Int64(number)) }
 }
 
 extension EntityKey {
-  /// The item of that ID.
+  /// The key of an item.
   public static func item(_ id: Catalog.Item.ID) -> EntityKey { id.entity }
-  /// The category of that ID.
+  /// The key of a category.
   public static func category(_ id: CategoryID) -> EntityKey { id.entity }
-  /// The image of that ID.
+  /// The key of an image.
   public static func image(_ id: ImageID) -> EntityKey { id.entity }
 }

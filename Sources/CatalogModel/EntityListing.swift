@@ -1,6 +1,6 @@
-/// An entity of a catalog with a table of its own.
+/// An item, a category or an image of a catalog.
 public protocol CatalogEntity: Sendable {
-  /// The entity of that number, with the row that `journal.entity(_:asOf:)` gives for it.
+  /// Makes the entity of that number from its row, as `journal.entity(_:asOf:)` returns it.
   init(number: Int, row: EntityRow)
 }
 
@@ -13,7 +13,7 @@ extension Catalog {
   public typealias Images = EntityListing<Image>
 }
 
-/// Entities in the order of their numbers, found lazily. Later changes of the catalog do not affect them.
+/// Entities in the order of their numbers, found lazily. Later changes of the catalog do not affect the listing.
 public struct EntityListing<Element: CatalogEntity>: Sequence, Sendable {
   @usableFromInline let rows: EntityRows
 
@@ -27,9 +27,9 @@ public struct EntityListing<Element: CatalogEntity>: Sequence, Sendable {
     var iterator = makeIterator()
     return iterator.next()
   }
-  /// Whether there is none. O(log n).
+  /// Whether there is no entity. O(log n).
   @inlinable public var isEmpty: Bool { first == nil }
-  /// How many there are. O(1) for all of the catalog, otherwise O(n) for n that are found. None is decoded.
+  /// The number of entities. O(1) for all of the catalog, otherwise O(n) in the result. No entity is decoded.
   public var count: Int { rows.count }
 
   /// Iterates over entities.
@@ -59,10 +59,10 @@ public struct EntityListing<Element: CatalogEntity>: Sequence, Sendable {
     }
   }
 
-  /// How many there are. Each number that an index lists exists, so no row is read.
+  /// The number of rows. Each number that an index lists exists, so no row is read.
   var count: Int {
     switch self {
-    // A layer that names too few would otherwise make it negative.
+    // Without this, a layer with a wrong count could make the number negative.
     case .all(let table): Swift.max(table.count, 0)
     case .listed(let members, _): members.reduce(0) { count, _ in count + 1 }
     }

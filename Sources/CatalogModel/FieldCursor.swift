@@ -1,13 +1,13 @@
 import CBOR
 
-/// Iterates over the numbered fields at the start of a record. Each is read or skipped once.
+/// Iterates over the numbered fields at the start of a record. Each field is read or skipped once.
 ///
 /// This type is marked safe although it has a pointer: a cursor is made only inside a closure that borrows the bytes,
 /// and every read is checked against their end.
 @safe struct FieldCursor {
   private let bytes: UnsafeRawBufferPointer
   private var reader: CBORReader
-  /// How many keys and values are left.
+  /// How many pairs of a key and a value are left.
   private var left: Int
 
   init(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
@@ -16,7 +16,7 @@ import CBOR
     left = try reader.readMapHead()
   }
 
-  /// Whether the next key is that number. If so, it is skipped.
+  /// Skips the next key if it is a given number, and returns whether it was.
   @inline(__always)
   private mutating func passKey(_ number: UInt8) -> Bool {
     let offset = reader.offset
@@ -27,12 +27,12 @@ import CBOR
     return true
   }
 
-  /// Skips the key of the next field, which must be that one.
+  /// Skips the key of the next field. Fails unless it is a given number.
   mutating func require(_ number: UInt8) throws(CBORError) {
     if !passKey(number) { throw CBORError(.unexpectedItem, at: reader.offset) }
   }
 
-  /// Whether the next field is that one. If so, its key is skipped.
+  /// Skips the key of the next field if it is a given number, and returns whether it was.
   mutating func find(_ number: UInt8) -> Bool { passKey(number) }
 
   /// Skips the key of the next field and returns it, or nil if no field is left.

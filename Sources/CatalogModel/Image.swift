@@ -7,12 +7,12 @@ extension Catalog {
     /// The number, from 1: `image:7` has 7.
     public let id: EntityID<Catalog.Image>
     private let row: EntityRow
-    /// The number of the item that it belongs to.
+    /// The number of the item that the image belongs to.
     public let item: Catalog.Item.ID
-    /// The blob with its bytes.
+    /// The blob with the image's bytes.
     public let blob: Blob
 
-    /// The image of that number with that row.
+    /// Makes an image of its number and its row.
     public init(number: Int, row: EntityRow) {
       id = EntityID(number)
       self.row = row
@@ -21,9 +21,9 @@ extension Catalog {
       blob = fields?.blob ?? Blob(digest: .zero, byteCount: 0)
     }
 
-    /// The revision that added it, or added it again after a deletion.
+    /// The revision that added the image, or added it again after a deletion.
     public var created: Revision { row.created }
-    /// The revision that changed it last.
+    /// The revision that changed the image last.
     public var modified: Revision { row.modified }
 
     /// The name of the file, such as `"deu.svg"`.
@@ -32,7 +32,7 @@ extension Catalog {
       return row.record.text(at: fields.name)
     }
 
-    /// The media type of its bytes, such as `"image/svg+xml"`.
+    /// The media type of the bytes, such as `"image/svg+xml"`.
     public var mediaType: String {
       guard let fields = try? ImageFields(row.record) else { return "" }
       return row.record.text(at: fields.mediaType)
@@ -41,6 +41,6 @@ extension Catalog {
 }
 
 extension Blob {
-  /// The digest in the form of a record.
+  /// The digest as a record has it.
   var digestValue: FieldValue { .data(Data(digest.bytes)) }
 }

@@ -9,7 +9,7 @@ extension Catalog {
     public let id: EntityID<Catalog.Item>
     private let row: EntityRow
 
-    /// The item of that number with that row.
+    /// Makes an item of its number and its row.
     public init(number: Int, row: EntityRow) {
       id = EntityID(number)
       self.row = row
@@ -17,9 +17,9 @@ extension Catalog {
 
     /// The record of the item, encoded.
     public var record: EntityRecord { row.record }
-    /// The revision that added it, or added it again after a deletion.
+    /// The revision that added the item, or added it again after a deletion.
     public var created: Revision { row.created }
-    /// The revision that changed it last.
+    /// The revision that changed the item last.
     public var modified: Revision { row.modified }
 
     /// The kind of item, in the app's own words: `"book"`.
@@ -28,14 +28,14 @@ extension Catalog {
       return record.text(at: fields.kind)
     }
 
-    /// The number of its category, or nil if it is in none. If the category was erased, the item keeps its number, and
-    /// the catalog has no such category.
+    /// The number of the item's category, or nil if it is in none. If the category was erased, the item keeps this
+    /// number, and the catalog has no such category.
     public var category: CategoryID? { (try? ItemFields(record))?.category.map { CategoryID($0) } }
 
     /// All attributes, decoded. O(n) in the size of the item.
     public var attributes: [String: FieldValue] { record.attributes }
 
-    /// An attribute, or nil if the item has none of that name. Only this one is decoded.
+    /// An attribute, or nil if the item has none of that name. Only this attribute is decoded.
     public subscript(name: String) -> FieldValue? { record[name] }
 
     /// Decodes a value from the attributes.
@@ -44,7 +44,7 @@ extension Catalog {
     /// struct Book: Codable { var title: String; var stars: Int? }
     /// let book = try catalog.item(7)?.decode(Book.self)
     /// ```
-    /// - Throws: `DecodingError`, which says of which item which attribute is missing or of another type.
+    /// - Throws: `DecodingError`, which names the item and the attribute that is missing or of another type.
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
       try record.decode(type, of: .item(id))
     }
@@ -52,7 +52,7 @@ extension Catalog {
 }
 
 extension Catalog.Item: CustomStringConvertible {
-  /// The item for a person: `item:42 (book) {"title": "Dune"}`.
+  /// The item as text, such as `item:42 (book) {"title": "Dune"}`.
   /// - Complexity: O(n) in the size of the item.
   public var description: String { "item:\(id) (\(kind)) \(FieldValue.dictionary(attributes))" }
 }
@@ -63,12 +63,12 @@ extension EntityRecord {
   /// ```swift
   /// let books = try journal.history(of: .item(7)).map { try $0.after?.decode(Book.self) }
   /// ```
-  /// - Throws: `DecodingError`, which says which attribute is missing or of another type.
+  /// - Throws: `DecodingError`, which names the attribute that is missing or of another type.
   public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
     try ValueDecoder().decode(type, fromAttributesOf: self)
   }
 
-  /// Decodes a value from the attributes of an item. An error names the item, because a list may have thousands.
+  /// Decodes a value from the attributes of an item. An error names the item, because there may be thousands.
   func decode<T: Decodable>(_ type: T.Type, of item: EntityKey) throws -> T {
     do {
       return try decode(type)
@@ -79,7 +79,7 @@ extension EntityRecord {
 }
 
 extension DecodingError {
-  /// The same error, with the name of an item before its description.
+  /// This error, with the name of an item before its description.
   fileprivate func naming(_ item: EntityKey) -> DecodingError {
     func named(_ context: Context) -> Context {
       Context(

@@ -6,7 +6,7 @@ extension Catalog {
     /// The number, from 1: `tag:3` has 3.
     public let id: EntityID<Catalog.Tag>
     private let row: EntityRow
-    /// The revision that it names.
+    /// The revision that the tag names.
     public let revision: Revision
 
     init(number: Int, row: EntityRow) {
@@ -15,18 +15,18 @@ extension Catalog {
       revision = (try? TagFields(row.record))?.revision ?? 0
     }
 
-    /// The tag that an entry made.
+    /// The tag as an entry has made it.
     package init(_ number: Int, made record: EntityRecord, at created: Revision) {
       self.init(number: number, row: EntityRow(record: record, created: created, modified: created))
     }
 
-    /// Its name.
+    /// The name of the tag.
     public var name: String {
       guard let fields = try? TagFields(row.record) else { return "" }
       return row.record.text(at: fields.name)
     }
 
-    /// The revision of the entry that created it.
+    /// The revision of the entry that created the tag.
     public var created: Revision { row.created }
   }
 }
@@ -48,7 +48,7 @@ extension Draft where State == Catalog {
   /// - Parameters:
   ///   - name: begins with a letter and has letters, digits, `.`, `_`, `-` and `/`. It must not be another selector,
   ///     such as a date.
-  ///   - revision: that of an entry before this one, or 0 for the empty journal.
+  ///   - revision: the revision of an earlier entry, or 0 for the empty journal.
   /// - Returns: the new tag's number.
   /// - Throws: ``JournalError`` with code `rejected` if the name is invalid or in use, or there is no such revision.
   @discardableResult
@@ -77,7 +77,7 @@ extension Draft where State == Catalog {
   }
 
   /// Deletes a tag. It stays in the history.
-  /// - Throws: ``JournalError`` with code `rejected` if there is none of that name.
+  /// - Throws: ``JournalError`` with code `rejected` if there is no tag of that name.
   public mutating func deleteTag(_ name: String) throws(JournalError) {
     guard let tag = state.tag(named: name) else { throw Rules.rejected("there is no tag \(name)") }
     try delete(tag.id.entity)

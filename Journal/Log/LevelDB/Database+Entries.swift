@@ -1,8 +1,8 @@
 import LevelDB
 
 extension Database {
-  /// Calls `body` with each existing entry of a range, in order or in reverse, until it returns false.
-  /// - Parameter next: the first entry; afterwards the entry after the last one that was passed, even if this throws.
+  /// Calls `body` with each existing entry of a range, in order or in reverse, until `body` returns false.
+  /// - Parameter next: the entry to begin with; afterwards the one after the last that `body` got, even if this throws.
   /// - Returns: whether the last call of `body` returned true.
   /// - Throws: `DatabaseError`, or what `body` throws.
   func readEntries(
@@ -10,7 +10,7 @@ extension Database {
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws -> Bool {
     if range.count == 1 {
-      // A scan reads a table of each level; a lookup reads only the one that can have the key.
+      // A scan reads a table of each level; a lookup reads only the table that can have the key.
       guard let value = try value(for: LogKey.entry(range.lowerBound)) else { return true }
       next = newestFirst ? range.lowerBound - 1 : range.lowerBound + 1
       return try unsafe value.withUnsafeBytes { try unsafe body(range.lowerBound, $0) }
@@ -21,7 +21,7 @@ extension Database {
       from: LogKey.entry(range.lowerBound), through: LogKey.entry(range.upperBound), backwards: newestFirst
     ) { key, value in
       guard let revision = unsafe LogKey.revision(key.bytes) else { return .next }
-      // LevelDB skips what it can't read.
+      // LevelDB skips entries that it can't read, so a gap is checked.
       if revision != next, !isChecked {
         isChecked = true
         return .check
@@ -32,7 +32,7 @@ extension Database {
         failure = error
         return .stop
       }
-      // What comes after the range, and may be unreadable, is not asked for.
+      // The entry after the range may be unreadable, so it is not read.
       return goesOn && range.contains(next) ? .next : .stop
     }
     if let failure { throw failure }

@@ -3,16 +3,16 @@ import Locks
 
 /// The file HEAD, which names the newest acknowledged entry (``EntryLog/acknowledged()``).
 ///
-/// LevelDB opens silently if its log was cut or deleted; HEAD detects that entries are missing. It may lag behind the
-/// log (it is flushed about every second), but is never ahead of it.
+/// LevelDB opens silently if its log was cut or deleted; HEAD shows that entries are missing. It may lag behind the log
+/// (it is flushed about every second), but is never ahead of it.
 ///
-/// 1. It has three slots. One has the newest mark that the drive has confirmed, and is not written; one may be in a
-///    flush; marks go to the third. So whatever a power loss does to unconfirmed writes, one slot stays intact.
+/// 1. The file has three slots. One has the newest mark that the drive has confirmed, and is not overwritten. A second
+///    may be in a flush. New marks go to the third. So a power loss always leaves one slot intact.
 /// 2. Marking never waits for a flush.
-/// 3. The file has one name. A second one is a hard link of a copy that was made while the journal was closed, and the
+/// 3. The file has one name. A second name is a hard link in a copy that was made while the journal was closed, and the
 ///    copy must not change. So before the next entry is stored, a new file with the same mark replaces this one
-///    (``prepare()``). That needs descriptors, and without them the entry is refused. A link that is made while an entry
-///    is stored is found before the next one. That protects HEAD only: LevelDB extends its log and its manifest in
+///    (``prepare()``). Without descriptors for the new file, the entry is refused. A link that is made while an entry
+///    is stored is found before the next entry. Only HEAD is protected: LevelDB extends its log and its manifest in
 ///    place until the journal is opened again.
 ///
 /// Safe to use from several threads.
@@ -35,7 +35,7 @@ final class HeadFile: Sendable {
       self.init(try folder.root.file(HeadFile.name, .reading))
     }
 
-    /// Reads the newest mark, which another process may be marking.
+    /// Reads the newest mark, even while another process writes one.
     /// - Throws: ``JournalError`` with code `damaged` if no slot is intact, or HEAD is another journal's.
     func mark(id: JournalID) throws(JournalError) -> LogMark { try readSlots(file, id: id).mark }
   }
@@ -44,13 +44,13 @@ final class HeadFile: Sendable {
     let slotCount: Int
     var open: OpenFile
     var newest: LogMark
-    /// Whether replacing the file has begun, so that it may have no name any more.
+    /// Whether replacing the file has begun, so that the open file may have no name any more.
     var isReplaced = false
     /// The slot of the newest confirmed mark.
     var durable: Int
     /// The slot that a flush in progress may confirm.
     var flushing: Int?
-    /// The slot of the marks since.
+    /// The slot of the marks since the last flush began; nil if there are none.
     var current: Int?
     /// Why marking has ended: after a failure, the contents of the file are unknown.
     var failure: JournalError?
@@ -84,7 +84,7 @@ final class HeadFile: Sendable {
     try OpenFile(folder).mark(id: id)
   }
 
-  /// - Parameter slotCount: fewer in a test that shows that fewer are not enough.
+  /// - Parameter slotCount: lower in a test that shows that fewer slots are not enough.
   init(_ folder: JournalFolder, id: JournalID, slotCount: Int = Slot.count) throws(JournalError) {
     var file = try folder.root.file(Self.name, .updating)
     var (mark, slot) = try Self.readSlots(file, id: id)
@@ -92,7 +92,7 @@ final class HeadFile: Sendable {
       // A killed process may have left marks that are not flushed yet.
       try file.flush()
     } else {
-      // The file was cut. A mark in place would not bring back its zeros.
+      // The file was truncated. A mark written in place would not restore the zeros, so the file is replaced.
       try folder.root.write(Self.name, Self.contents(mark, id: id))
       try folder.root.flush()
       file = try folder.root.file(Self.name, .updating)
@@ -144,11 +144,11 @@ final class HeadFile: Sendable {
     state.isReplaced = true
     try folder.write(Self.name, Self.contents(state.newest, id: id))
     do throws(JournalError) { try folder.flush() } catch {
-      // A second flush can't be trusted, whatever the cause was.
+      // After a failed flush, a second one can't be trusted, whatever the cause.
       state.failure = error
       throw error
     }
-    // A flush in progress concerns the old file, and confirms nothing here.
+    // A flush in progress concerns the old file, and confirms nothing in the new one.
     state = State(
       slotCount: state.slotCount, open: OpenFile(try folder.file(Self.name, .updating)),
       newest: state.newest, durable: 0)
@@ -216,7 +216,7 @@ final class HeadFile: Sendable {
   private struct FoundSlots {
     var newest: (mark: LogMark, slot: Int)?
     var hasForeign = false
-    /// Whether a slot was written and is torn.
+    /// Whether a slot is torn: it was written, but is not whole.
     var hasTorn = false
 
     init(_ file: borrowing File, id: JournalID) throws(JournalError) {

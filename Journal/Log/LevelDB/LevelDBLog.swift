@@ -9,8 +9,8 @@ import Locks
 /// 1. Each key is written once, and never overwritten or deleted.
 /// 2. An append returns after LevelDB has flushed it and HEAD is marked. HEAD itself is flushed about every second, or
 ///    with each append.
-/// 3. An append fails if someone has removed or replaced the file that it was written to, or its folder. Otherwise it
-///    would be acknowledged and missing at the next opening.
+/// 3. An append fails if someone has removed or replaced the file that it was written to, or its folder. Otherwise its
+///    entries would be acknowledged, but missing at the next opening.
 ///
 /// Safe to use from any thread.
 final class LevelDBLog: EntryLog {
@@ -19,7 +19,7 @@ final class LevelDBLog: EntryLog {
   /// The folder that the database is in.
   private let entries: FileIdentity
   private let calls = OpenCalls()
-  /// Nil until writing begins.
+  /// The file HEAD; nil until writing begins.
   private let headFile = Lock<HeadFile?>(nil)
   /// Flushes HEAD about every second.
   private let flusher = Worker()
@@ -46,7 +46,7 @@ final class LevelDBLog: EntryLog {
       spareByteCount: 2 * options.writeBufferByteCount)
   }
 
-  // Without this, the thread would wait forever.
+  // Ends the flusher's thread, which would otherwise wait forever.
   deinit { flusher.close() }
 
   static func create(in place: LogPlace) throws(JournalError) {
@@ -55,8 +55,8 @@ final class LevelDBLog: EntryLog {
       let database = try Database(in: try place.entries(), access: .existingOrNew)
       try database.write([(LogKey.journal, place.journal.bytes)], sync: true)
       database.close()
-      // The key becomes a table of its own. In a table with entries, it would make that table's range of keys overlap
-      // all later tables, and LevelDB would merge them.
+      // The key becomes a table of its own. If a table with entries had it, the table's range of keys would overlap all
+      // later tables, and LevelDB would merge them.
       var options = Database.Options()
       options.keptLogByteCount = 0
       try Database(in: try place.entries(), access: .existing, options: options).close()
@@ -77,14 +77,14 @@ final class LevelDBLog: EntryLog {
     try using { try HeadFile.read(place.folder, id: place.journal) }
   }
 
-  /// Lets LevelDB change its folder: it removes a log that has become a table.
+  /// Lets LevelDB change its folder. It then removes a log whose entries are in a table.
   func beginWriting() throws(JournalError) {
     try using {
-      // A backup of hard links may share LOCK. LevelDB makes it again if it is missing, and replaces all other files.
+      // A backup of hard links may share LOCK, so LevelDB must make a new one. It replaces all other files.
       let entries = try place.entries()
       if let lock = try entries.status(of: "LOCK"), lock.linkCount > 1 { try entries.removeFile("LOCK") }
       System.ignoreFileSizeSignal()
-      // An erasure or a pruning exchanges the folder; a file of before it, which a program has put back, may have entries
+      // An erasure or a pruning replaces the folder. If a program has put back an older file, it may have entries
       // before the base.
       let first = LogKey.entry(place.firstRevision)
       do throws(DatabaseError) { try database.beginWriting(needing: first) } catch {
@@ -105,8 +105,8 @@ final class LevelDBLog: EntryLog {
     }
   }
 
-  /// LevelDB's logs are written to a table before they are removed, so a disk can have megabytes left and still be too
-  /// full for that.
+  /// The error for a disk that is too full to begin writing. It can have megabytes left, because LevelDB's logs are
+  /// written to a table before they are removed.
   private func lackOfRoom() throws(JournalError) -> JournalError {
     let entries = try place.entries()
     var byteCount = 0
@@ -153,14 +153,14 @@ final class LevelDBLog: EntryLog {
         try mark(LogMark(revision: last.revision, digest: last.digest), headFile)
       }
     } catch {
-      // These codes mean that LevelDB has not tried.
+      // With these codes, LevelDB has not tried to write.
       throw error.code == .poisoned || error.code == .closed ? .refused(error) : .unknown(error)
     }
     if let refusal { throw .refused(JournalError(refusal)) }
     newest.raise(to: last.revision)
   }
 
-  /// Fails if the journal has another folder of that name now. LevelDB itself checks the file in the folder.
+  /// Fails if `entries` was removed or replaced by another folder. LevelDB itself checks the file in it.
   private func checkFolder() throws(JournalError) {
     guard try place.folder.root.status(of: "entries")?.identity != entries else { return }
     throw JournalError(
@@ -183,7 +183,7 @@ final class LevelDBLog: EntryLog {
 
   private func mark(_ mark: LogMark, _ headFile: HeadFile) throws(JournalError) {
     try headFile.mark(mark)
-    // Without a thread for it, HEAD is flushed now.
+    // If no thread can flush HEAD later, it is flushed now.
     if place.options.flushesHeadAtEveryCommit || !flusher.runLater({ [weak self] in self?.flushHead() }) {
       try headFile.flush()
     }
@@ -252,7 +252,7 @@ extension JournalError {
     do { return try body() } catch { throw JournalError(ofLevelDB: error) }
   }
 
-  /// - Parameter revision: the first missing or altered revision, if the error does not have it.
+  /// - Parameter revision: the first missing or altered revision, used if the error has none.
   init(ofLevelDB error: any Error, revision: Revision? = nil) {
     switch error {
     case let error as JournalError: self = error
@@ -261,7 +261,7 @@ extension JournalError {
     }
   }
 
-  /// - Parameter revision: the first missing or altered revision, if the error does not have it.
+  /// - Parameter revision: the first missing or altered revision, used if the error has none.
   init(_ error: DatabaseError, revision: Revision? = nil) {
     switch error.code {
     case .closed: self = .closed(path: error.path)

@@ -8,19 +8,19 @@ import Locks
 ///
 /// 1. It changes nothing on disk, and takes no lock that a writer needs.
 /// 2. It shows the entries up to the newest one that HEAD has named or that records an erasure or a pruning. If no
-///    process had the journal open for writing when this was opened, it also shows the entries after that one, because
-///    the next writer will find them. It flushes them first, because a killed writer may have left them in the system's
-///    memory only: a power loss would then remove what a reader has seen or copied. If they can't be flushed, they are
-///    not shown.
-/// 3. Entries never change, so it does not matter in which file one is found. If a file is missing because the writer
-///    has moved its entries to another, a new view of the folder is taken (``LevelDBView``).
+///    process had the journal open for writing when this reader was opened, it also shows the entries after that one,
+///    because the next writer will find them. It flushes them first, because a killed writer may have left them in the
+///    system's memory only: a power loss would then remove what a reader has seen or copied. If they can't be flushed,
+///    they are not shown.
+/// 3. Entries never change, so it does not matter in which file an entry is found. If a file is missing because the
+///    writer has moved its entries to another, a new view of the folder is taken (``LevelDBView``).
 /// 4. It polls HEAD to learn of new entries. While HEAD does not change, nothing else is read.
 ///
 /// Safe to use from any thread.
 final class LevelDBReader: EntryLog {
-  /// The time from one read of HEAD to the next while a thread waits for entries: shorter while entries arrive than when
-  /// none has arrived for a second. If many entries arrive in that time, they are read and applied together, which takes
-  /// less of the processor from the writer.
+  /// The pause between two reads of HEAD while a thread waits for entries: the short one while entries arrive, the long
+  /// one when none has arrived for a second. Entries that arrive during a pause are read and applied together, which
+  /// takes less of the processor from the writer.
   private static var shortPause: Duration { .milliseconds(2) }
   private static var longPause: Duration { .milliseconds(15) }
 
@@ -28,13 +28,13 @@ final class LevelDBReader: EntryLog {
     var view: LevelDBView
     /// The newest entry that is shown.
     var newest: Revision
-    /// The mark of HEAD at that time.
+    /// The mark of HEAD when `newest` was set.
     var mark: LogMark
     var lastChange = ContinuousClock.now
     /// When a waiting thread has last read HEAD.
     var lastRead = ContinuousClock.now
 
-    /// When it reads HEAD again.
+    /// When a waiting thread reads HEAD again.
     var nextRead: ContinuousClock.Instant {
       lastRead + (lastRead - lastChange > .seconds(1) ? LevelDBReader.longPause : LevelDBReader.shortPause)
     }
@@ -46,7 +46,7 @@ final class LevelDBReader: EntryLog {
   private let state: Lock<State>
   /// Held while the view is replaced or extended.
   private let viewLock = Lock(())
-  /// Stays open between reads, so that a follower needs no descriptor while there is nothing new; nil once the log is closed.
+  /// The file HEAD, open so that a follower needs no descriptor while nothing is new; nil once the log is closed.
   private let head: Lock<HeadFile.OpenFile?>
   private let calls = OpenCalls()
   private let isClosing = TimedSemaphore(value: 0)
@@ -76,7 +76,7 @@ final class LevelDBReader: EntryLog {
   private static func firstView(
     in place: LogPlace, _ options: Database.Options, through mark: LogMark
   ) throws(JournalError) -> (LevelDBView, Revision) {
-    // If a writer opens or closes the log in the meantime, another attempt is needed. This many are more than enough.
+    // If a writer opens or closes the log in the meantime, another attempt is needed. Three are more than enough.
     for _ in 0..<3 {
       if try FolderLock.isHeld(place.folder) { break }
       let names = try place.entries().names()
@@ -87,7 +87,7 @@ final class LevelDBReader: EntryLog {
           return (view, areDurable ? view.newest : view.newestShown(acknowledged: mark.revision))
         }
       } catch {
-        // Each opening for writing changes names.
+        // An opening for writing changes the names of files, so without one the error is real.
         if try !FolderLock.isHeld(place.folder), try place.entries().names() == names { throw error }
       }
     }
@@ -95,17 +95,18 @@ final class LevelDBReader: EntryLog {
     return (view, view.newestShown(acknowledged: mark.revision))
   }
 
-  /// Makes the entries after HEAD durable. Tables are flushed before anything names them, so only the logs matter.
-  /// - Returns: false if that is not possible.
-  /// - Throws: ``JournalError`` with code `outOfResources`. After a power loss, acknowledged entries can follow HEAD, and
-  ///   a shortage must not hide them.
+  /// Makes the entries after the mark of HEAD durable. Only logs are flushed: tables are durable before a file names
+  /// them.
+  /// - Returns: false if the logs can't be flushed.
+  /// - Throws: ``JournalError`` with code `outOfResources`: after a power loss, acknowledged entries can follow HEAD,
+  ///   and a shortage must not hide them.
   private static func flushEntries(in place: LogPlace) throws(JournalError) -> Bool {
     do throws(JournalError) {
       let entries = try place.entries()
       for name in try entries.names() where name.hasSuffix(".log") {
         try entries.file(name, .reading).flush()
       }
-      // The name of a new log.
+      // This makes the name of a new log durable.
       try entries.flush()
       return true
     } catch {
@@ -165,7 +166,7 @@ final class LevelDBReader: EntryLog {
     }
   }
 
-  /// A view of the files that have replaced the missing ones.
+  /// Replaces a view that lacks a file by a new one, which has the entries in other files.
   private func anotherView(insteadOf old: LevelDBView) throws(JournalError) -> LevelDBView {
     try viewLock.withLock { _ throws(JournalError) in
       let (view, newest) = state.withLock { ($0.view, $0.newest) }
@@ -176,7 +177,7 @@ final class LevelDBReader: EntryLog {
     }
   }
 
-  // MARK: What is new
+  // MARK: New entries
 
   func newestRevision(
     after revision: Revision, waitingAtMost time: Duration
@@ -210,11 +211,11 @@ final class LevelDBReader: EntryLog {
     return try viewLock.withLock { _ throws(JournalError) in
       let isRead: Bool? = try state.withLock { state throws(JournalError) in
         guard mark.revision > state.newest else { return nil }
-        // The writer of this mark has written its manifest before it.
+        // The writer has written its manifest before this mark, so a change is visible.
         if state.view.database.hasChanged { return false }
-        // In place, because a copy of the view would have its own list of entries.
+        // The view is changed in place, because changing a copy would copy its list of entries.
         do throws(DatabaseError) { try state.view.readLogs() } catch { throw JournalError(error) }
-        // LevelDB may have started another log.
+        // If the entry of the mark is not there, LevelDB may have started another log.
         return state.view.newest >= mark.revision
       }
       guard let isRead else { return state.withLock { $0.newest } }
@@ -250,7 +251,7 @@ final class LevelDBReader: EntryLog {
     guard calls.close() else { return }
     isClosing.signal()
     calls.wait()
-    // Otherwise its files would stay open as long as anyone holds this log.
+    // Without this, the files of the database would stay open as long as this log exists.
     state.withLock { $0.view.database }.close()
     head.withLock { $0 = nil }
   }

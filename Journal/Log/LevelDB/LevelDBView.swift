@@ -3,10 +3,10 @@ import LevelDB
 
 /// The contents of LevelDB's files at one moment: its tables, and the entries of its logs.
 ///
-/// If the writer removes a file before it was opened here, the file is missing from the view. `hasChanged` of the
-/// database then shows that a new view will find the entries elsewhere.
+/// If the writer removes a file before this view has opened it, the file is missing here. `hasChanged` of the database
+/// then shows that a new view will find the entries elsewhere.
 struct LevelDBView: Sendable {
-  /// The tables; without a writer, the whole log.
+  /// The tables; if the log has no writer, all its entries.
   let database: Database
   /// The entries of LevelDB's logs that are in no table, in order.
   private var logged: [[UInt8]] = []
@@ -16,8 +16,8 @@ struct LevelDBView: Sendable {
   /// The newest entry, acknowledged or not.
   private(set) var newest: Revision
 
-  /// How often a view of a changing folder is attempted. The folder changes each time that LevelDB has filled a buffer,
-  /// which takes far longer than an attempt.
+  /// The number of attempts to take a view of a changing folder. The folder changes each time that LevelDB has filled a
+  /// buffer, which takes far longer than an attempt.
   private static var attemptCount: Int { 100 }
 
   /// A view of a log without a writer, with the checks of an opening for writing.
@@ -36,7 +36,7 @@ struct LevelDBView: Sendable {
       do throws(DatabaseError) {
         database = try Database(in: folder, access: .inUse, options: options)
       } catch {
-        // An erasure replaces the folder.
+        // An erasure may have replaced the folder in the meantime.
         if attempt < Self.attemptCount, try place.entries().status().identity != folder.status().identity {
           continue
         }
@@ -62,7 +62,7 @@ struct LevelDBView: Sendable {
     try place.checkJournal(try loggedJournal ?? database.value(for: LogKey.journal))
   }
 
-  /// Adds the new entries of LevelDB's logs. An entry after a gap is ignored: those between were moved to a table,
+  /// Adds the new entries of LevelDB's logs. Entries after a gap are ignored: the missing ones were moved to a table,
   /// which a new view finds.
   mutating func readLogs() throws(DatabaseError) {
     try database.readLogs { key, value in
@@ -78,14 +78,14 @@ struct LevelDBView: Sendable {
   }
 
   /// The newest entry to be shown while a process has the journal open for writing: the acknowledged one or, after an
-  /// erasure or a pruning has replaced the log, the newest entry that records one.
+  /// erasure or a pruning has replaced the log, the newest entry that records such a change.
   ///
-  /// Such an entry became durable with its log, and HEAD names it a moment later. No commit makes an entry without events.
+  /// Only entries that record an erasure or a pruning have no events. They are durable, and HEAD will name them.
   func newestShown(acknowledged: Revision) -> Revision {
     guard newest > acknowledged else { return acknowledged }
     var shown = acknowledged
     var next = acknowledged + 1
-    // What can't be read was not acknowledged.
+    // An entry that can't be read was not acknowledged.
     try? unsafe read(next...newest, newestFirst: false, next: &next) { revision, bytes throws(JournalError) in
       if try unsafe EntryDecoder(bytes, revision: revision).events().remaining == 0 { shown = revision }
       return true
@@ -93,13 +93,13 @@ struct LevelDBView: Sendable {
     return shown
   }
 
-  /// The bytes of an entry in a log; nil for any other.
+  /// The bytes of an entry in LevelDB's logs; nil if it is in none.
   private func logged(_ revision: Revision) -> [UInt8]? {
     revision >= firstLogged && revision - firstLogged < logged.count ? logged[revision - firstLogged] : nil
   }
 
-  /// Calls `body` with each entry of a range, in order or in reverse, until it returns false.
-  /// - Parameter next: the entry that would come next, even if this throws.
+  /// Calls `body` with each entry of a range, in order or in reverse, until `body` returns false.
+  /// - Parameter next: set to the entry that would come next, even if this call throws.
   /// - Throws: `DatabaseError`, or what `body` throws.
   func read(
     _ range: ClosedRange<Revision>, newestFirst: Bool, next: inout Revision,

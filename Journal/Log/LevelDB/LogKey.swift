@@ -41,14 +41,14 @@ extension Database {
       try place.checkJournal(try database.value(for: LogKey.journal))
       return (database, try database.newestRevision(from: first, atLeast: accounted))
     } catch {
-      // If the database can't be opened, no entry can be trusted.
+      // If the database can't be opened, no entry can be trusted, so revision 1 is reported.
       throw JournalError(ofLevelDB: error, revision: 1)
     }
   }
 
-  /// The newest entry; the one before the first if there is none.
-  /// - Throws: ``JournalError`` with code `damaged` if it is older than a file says. LevelDB skips what it can't read, and
-  ///   an entry that was skipped would be written again.
+  /// The newest entry; `first - 1` if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` if the newest entry is before `accounted`. LevelDB skips what it
+  ///   can't read, and the revision of a skipped entry would be written again.
   private func newestRevision(from first: Revision, atLeast accounted: Revision) throws(JournalError)
     -> Revision
   {
@@ -66,8 +66,8 @@ extension Database {
     return newest
   }
 
-  /// The newest entry in a table or, unless the database is in use, in a log; the one before the first if there is none.
-  /// - Throws: ``JournalError`` with code `damaged` unless these files account for every revision up to it.
+  /// The newest entry in a table or, unless the database is in use, in a log; `first - 1` if there is none.
+  /// - Throws: ``JournalError`` with code `damaged` unless these files account for every revision up to that entry.
   func newestRevisionInTables(from first: Revision) throws -> Revision {
     var ranges: [ClosedRange<Revision>] = []
     for range in try keyRanges() {

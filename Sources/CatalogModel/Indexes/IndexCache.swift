@@ -2,16 +2,15 @@ package import CBOR
 import Dispatch
 import Locks
 
-/// The indexes of the items of a catalog and of all states that follow from it.
+/// The indexes of a catalog's items, which all states that follow from the catalog share.
 ///
 /// An index is not part of a state. It is built from the items of one state, and updated to another state by the
-/// difference of the two tables. So commits and replays pay nothing for it, queries on older states that were kept use
-/// it as well, and it can be wrong only if the items are. A past state that is read from layers has a cache of its own.
+/// difference of the two tables. So commits and replays pay nothing for an index, queries on older states that an app
+/// has kept use it too, and it can be wrong only if the items are. A past state read from layers has its own cache.
 ///
 /// 1. Each cached index belongs to the table that is cached with it.
 /// 2. A missing index is built from the table of the query that needs it: by the query itself for up to 4,096 items,
-///    otherwise in the background. Meanwhile, queries use the index in the layers. If these lack it, queries get none
-///    and scan.
+///    otherwise in the background. Meanwhile, queries use the index in the layers. If the layers lack it, queries scan.
 /// 3. If a table is backed by other layers than the cached tables, or if very much has changed in between, the index
 ///    counts as missing.
 ///
@@ -33,10 +32,10 @@ package final class IndexCache: Sendable {
     var isBeingBuilt = false
   }
 
-  /// A draft and the newest state, or an old state and the newest one, are queried in turns, so two are cached.
+  /// A draft and the newest state, or an old state and the newest one, are queried in turns, so two indexes are cached.
   private static let keptCount = 2
-  /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two. Nor does it
-  /// take longer to update it by as many changes.
+  /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two. Updating it by
+  /// as many changes takes no longer either.
   private static let waitingCount = 4096
 
   private let indexes = Lock<[IndexDefinition: Indexes]>([:])
@@ -82,7 +81,7 @@ package final class IndexCache: Sendable {
     }
   }
 
-  /// An index that queries of the app have built, or that the layers have. Nil if there is none.
+  /// An index that queries of the app have built, or that the layers have; nil if there is neither.
   package func existingIndex(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
     keptIndex(name, table).map { .memory($0) } ?? LayeredIndex(table, name).map { .layers($0) }
   }
@@ -113,7 +112,8 @@ package final class IndexCache: Sendable {
     return index
   }
 
-  /// - Parameter source: the cached index that it was made from. It goes first, because the other one may be far away.
+  /// - Parameter source: the cached index that the new one was made from. It is evicted first, because the other cached
+  ///   index may be of a very different state.
   private func keep(_ built: Built, _ name: IndexDefinition, insteadOf source: Built? = nil) {
     // Evicted indexes are freed outside the lock.
     let old = indexes.withLock { indexes in
@@ -154,8 +154,7 @@ package enum QueryIndex: Sendable {
     }
   }
 
-  /// Iterates over lines. One of the two iterators is nil. As cases of an enumeration they would be copied in each
-  /// step.
+  /// Iterates over lines. One of the two iterators is nil. An enumeration of the two would be copied in each step.
   package struct Lines: IteratorProtocol {
     fileprivate var memory: ValueIndex.Lines.Iterator?
     fileprivate var layers: LayeredIndex.Iterator?
@@ -173,15 +172,15 @@ extension IndexScope {
 }
 
 extension Catalog {
-  /// Builds or updates the indexes of a type in memory, and returns when they can be used. Without this call, they are
-  /// built when a query first needs them, with more than 4,096 items in the background. Meanwhile, queries read them
-  /// from the layers or, if these do not have them yet, scan.
+  /// Builds or updates the indexes of a type in memory, and returns when they can be used. Without this call, an index
+  /// is built when a query first needs it; for more than 4,096 items, in the background. Meanwhile, queries read the
+  /// index from the layers or, if the layers do not have it yet, scan.
   ///
-  /// All states that follow from this one share them.
+  /// All states that follow from this one share the indexes.
   /// - Parameters:
   ///   - type: the type of items whose indexes are built.
   ///   - progress: called regularly with the number of items that were read and the number of all items.
-  /// - Throws: `JournalError` with code `wrongUse` if an index is on no attribute.
+  /// - Throws: `JournalError` with code `wrongUse` if the key path of an index leads to no attribute.
   /// - Complexity: O(n log n) in the number of items for a missing index, O(d log d) in the number of items that differ
   ///   for an index in memory, and O(n) for an index that the layers have. If more than an eighth of the items differ,
   ///   an index in memory counts as missing.

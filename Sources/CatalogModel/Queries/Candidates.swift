@@ -5,7 +5,7 @@ final class Indexes {
   private let paths: [AttributePath]
   private let scope: IndexScope
   let catalog: Catalog
-  /// The indexes that were looked up already. Many conditions may need one, and to set up that of layers takes long.
+  /// The indexes that were looked up already. Many conditions may need one index, and setting one up takes long.
   private var known: [AttributePath: QueryIndex?] = [:]
 
   init(_ plan: QueryPlan, _ catalog: Catalog) {
@@ -15,7 +15,7 @@ final class Indexes {
     catalog.indexCache.declare(paths, of: scope)
   }
 
-  /// The index on a path. Nil if none is declared, or while it is being built.
+  /// The index on a path. Nil if no index is declared, or while it is being built.
   subscript(path: AttributePath) -> QueryIndex? {
     guard paths.contains(path) else { return nil }
     if let index = known[path] { return index }
@@ -24,7 +24,7 @@ final class Indexes {
     return index
   }
 
-  /// Whether an item of a category is of the kind.
+  /// Whether an item is of the kind of the query.
   func isOfKind(_ number: Int) -> Bool {
     catalog.itemTable[number].map { scope.lists($0.record) } ?? false
   }
@@ -64,7 +64,7 @@ struct Candidates {
     }
   }
 
-  /// Collects up to this many more numbers, and returns whether these were all.
+  /// Collects up to this many more numbers, and returns whether there are no more.
   mutating func collect(_ steps: Int) -> Bool {
     switch source {
     case .lines(var lines):
@@ -105,7 +105,7 @@ struct Candidates {
 }
 
 extension Condition {
-  /// The conditions that this one is a disjunction of. None of them is `any`.
+  /// The parts of a disjunction, or the condition itself. None of them is `any`.
   fileprivate var disjuncts: [Condition] {
     if case .any(let conditions) = self { conditions.flatMap(\.disjuncts) } else { [self] }
   }

@@ -7,11 +7,11 @@ extension Catalog {
     itemsByKind.members(of: itemKindNumbers.number(of: kind) ?? -1)
   }
 
-  /// Calls `body` with the items of a kind, in the order of their numbers, until it returns false.
+  /// Calls `body` with the items of a kind, in the order of their numbers, until `body` returns false.
   ///
-  /// The index by kind is read in parts, each as long as all before it, so few lines are read if `body` soon returns
-  /// false. Where many items are of the kind, scanning all items is faster than looking each one up. If many of the
-  /// whole catalog are, the rest of the index need not be read.
+  /// The index by kind is read in parts, each as long as all parts before it, so few lines are read if `body` soon
+  /// returns false. Where many items are of the kind, all items are scanned, which is faster than looking each one up.
+  /// If many items of the whole catalog are of the kind, the rest of the index is not read.
   func forEachItem(ofKind kind: String, _ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
     var members = numbers(ofKind: kind).makeIterator()
     let kind = ItemKind(kind)
@@ -24,7 +24,7 @@ extension Catalog {
       while part.count < length, let number = members.next() { part.append(number) }
       guard let first = part.first, let last = part.last else { return }
       readCount += part.count
-      // The numbers of a forged index may be any, so their difference may overflow.
+      // A forged index may have any numbers, so their difference may overflow.
       if isMany || UInt(bitPattern: last &- first) < part.count * Self.manyShare {
         for (number, row) in itemTable.entities(from: first) {
           if number > last, !isMany { break }
@@ -39,7 +39,7 @@ extension Catalog {
     }
   }
 
-  /// If at least one in this many items is of a kind, scanning all is faster.
+  /// If at least one item in this many is of a kind, scanning all items is faster.
   static var manyShare: Int { 8 }
 }
 

@@ -4,7 +4,7 @@ import CBOR
 indirect enum Condition: Sendable {
   case value(AttributePath, ValueRange)
   case category(Int?)
-  /// Whether a text is in a text at the path or, without one, in a text of any attribute, ignoring case.
+  /// Whether a text occurs in a text at the path or, without a path, in a text of any attribute, ignoring case.
   case text(String, in: AttributePath?)
   case all([Condition])
   case any([Condition])
@@ -15,7 +15,7 @@ indirect enum Condition: Sendable {
   /// Holds for no item.
   static let none = Condition.any([])
 
-  /// Whether the condition holds. Only the parts that it concerns are decoded.
+  /// Whether the condition holds. Only the parts in the condition are decoded.
   func holds(for record: EntityRecord) -> Bool {
     switch self {
     case .value(let path, let range): range.contains(record, at: path)
@@ -34,7 +34,7 @@ indirect enum Condition: Sendable {
   /// Holds if this condition and another one hold.
   ///
   /// Extends a list, so that joining many conditions in a loop does not make a tree so deep that its evaluation or
-  /// release would overflow the stack: it has a level for each ``fullCount`` of them.
+  /// release would overflow the stack: the tree has a level for each ``fullCount`` conditions.
   func and(_ other: Condition) -> Condition {
     if case .all(let list) = self, list.count < Self.fullCount { return .all(list + [other]) }
     return .all([self, other])
@@ -46,19 +46,19 @@ indirect enum Condition: Sendable {
     return .any([self, other])
   }
 
-  /// The conditions that this one is a conjunction of. None of them is `all`.
+  /// The parts of a conjunction, or the condition itself. None of them is `all`.
   var conjuncts: [Condition] {
     if case .all(let conditions) = self { conditions.flatMap(\.conjuncts) } else { [self] }
   }
 }
 
 extension EntityRecord {
-  /// The value at a path, nil if there is none.
+  /// The value at a path, nil if the record has none there.
   func value(at path: AttributePath) -> FieldValue? {
     path.names.dropFirst().reduce(self[path.names[0]]) { value, name in value?[name] }
   }
 
-  /// Whether that is part of a text in an attribute.
+  /// Whether a text occurs in a text of an attribute.
   fileprivate func hasText(_ text: String) -> Bool {
     var found = false
     visit { key, value in

@@ -11,7 +11,7 @@ public import CBOR
 /// computed property or `\.tags.count`, `filter` and `sorted` throw `wrongUse` with a message that lists the attributes,
 /// whether or not there are items. Filter by name instead, with ``attribute(_:_:in:)``.
 public struct ItemFilter<Model: CatalogItem>: Sendable {
-  /// The condition, or why there is none.
+  /// The condition, or the error of a key path that leads to no attribute.
   let condition: Result<Condition, JournalError>
 
   fileprivate init(_ condition: Result<Condition, JournalError>) { self.condition = condition }
@@ -53,7 +53,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(property, .containing(element.queryValue ?? .null))
   }
 
-  /// Items in which a property is one of these.
+  /// Items in which a property has one of these values.
   public static func isOne<Property: QueryValue>(
     of values: some Sequence<Property>, _ property: any KeyPath<Model, Property> & Sendable
   ) -> ItemFilter {
@@ -65,7 +65,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(property, .missing)
   }
 
-  /// Items in which a text has another one in it, ignoring case: `.contains(\.title, ignoringCase: "soup")`.
+  /// Items in which a text contains another text, ignoring case: `.contains(\.title, ignoringCase: "soup")`.
   ///
   /// Texts inside an array or a dictionary count too, but not the keys of a dictionary. An accent makes a difference.
   /// An empty text finds every item, as an empty search field does.
@@ -75,7 +75,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     _ property: any PartialKeyPath<Model> & Sendable, ignoringCase text: String
   ) -> ItemFilter { ItemFilter(property) { text.isEmpty ? .everything : .text(text, in: $0) } }
 
-  /// Items with an attribute that has a text in it, ignoring case. Attributes that the type does not know count too.
+  /// Items with an attribute that contains a text, ignoring case. Attributes that the type does not know count too.
   ///
   /// Texts are compared as `journal find` and `EntityQuery.text` compare them, but never with the kind, which all items
   /// of the query have, nor with the name of the item, such as `item:42`.
@@ -100,7 +100,7 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(.success(.value(AttributePath([name] + inner), range)))
   }
 
-  /// The items of a category or, if it is nil, the items in no category.
+  /// The items of a category or, if `category` is nil, the items in no category.
   public static func category(_ category: CategoryID?) -> ItemFilter {
     ItemFilter(.success(.category(category?.number)))
   }

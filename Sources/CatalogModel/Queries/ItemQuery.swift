@@ -6,11 +6,11 @@ import Locks
 /// Without `sorted(by:)`, items are in the order of their numbers. A query is a value: it retains its state, and later
 /// commits do not change its answer. It runs once, on first use. An item is decoded when its value is read.
 ///
-/// - Complexity: With indexes on the filtered and sorted properties, O(log n) plus the lines that are read. If a
-///   condition or the order is selective, these are about as many as the results. Otherwise O(n) in the items of the
-///   catalog, of which only the properties that the query concerns are decoded. After that, O(1) for the number at a
-///   position, and O(log n) for its item. An index finds no text inside another:
-///   ``ItemFilter/contains(_:ignoringCase:)`` reads the texts of the items that the other conditions leave.
+/// - Complexity: With indexes on the filtered and sorted properties, O(log n) plus the number of lines that are read:
+///   about that of the results if a condition or the order is selective. Without these indexes, O(n) in the items of
+///   the catalog, of which only the properties in the query are decoded. After that, O(1) for the number at a position,
+///   and O(log n) for its item. An index finds no text inside another: ``ItemFilter/contains(_:ignoringCase:)`` reads
+///   the texts of the items that the other conditions leave.
 public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   let catalog: Catalog
   private var plan: QueryPlan
@@ -43,8 +43,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return with { $0.conditions.append(condition) }
   }
 
-  /// The same items in another order. Items that compare equal are sorted by number; if the last sort key is
-  /// descending, so are the numbers.
+  /// These items in another order. Equal items are sorted by number, in the direction of the last sort key.
   /// - Throws: `JournalError` with code `wrongUse` if a key path leads to no attribute.
   public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) throws(JournalError)
     -> ItemQuery
@@ -54,7 +53,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return with { $0.orders = orders }
   }
 
-  /// The same items, the smallest value of a property first.
+  /// These items, sorted by a property, the smallest value first.
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   public func sorted<Property: QueryValue>(
     by property: any KeyPath<Model, Property> & Sendable
@@ -89,8 +88,8 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   /// The number of items. Decodes nothing.
   public var count: Int { numbers.count }
 
-  /// The item at a position. If it can't be read any more (`failure` of the state says why), it has no attributes, so
-  /// its value throws. O(log n).
+  /// The item at a position. An item that can't be read any more (`failure` of the state says why) has no attributes,
+  /// so its value throws. O(log n).
   public subscript(position: Int) -> StoredItem<Model> { item(numbers[position]) }
 
   private func item(_ number: Int) -> StoredItem<Model> {
@@ -140,7 +139,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     get throws {
       var values: [Model] = []
       values.reserveCapacity(count)
-      // `map` would look each item up.
+      // `map` would look up each item by its number.
       for item in self { values.append(try item.value) }
       return values
     }
@@ -168,7 +167,7 @@ final class QueryAnswer: Sendable {
   func firstOfMany(in catalog: Catalog) -> Int? {
     let numbers = numbers(in: catalog)
     guard numbers.count >= 32, let first = numbers.first, let last = numbers.last,
-      // The numbers of a forged index may be any, so their difference may overflow.
+      // A forged index may have any numbers, so their difference may overflow.
       UInt(bitPattern: last &- first) < numbers.count * Catalog.manyShare,
       zip(numbers, numbers.dropFirst()).allSatisfy({ $0 < $1 })
     else { return nil }

@@ -8,30 +8,30 @@ package import CBOR
 ///
 /// Key paths are limited as in ``ItemFilter``.
 public struct ItemSort<Model: CatalogItem>: Sendable {
-  /// The sort key, or why there is none.
+  /// The sort key, or the error of a key path that leads to no attribute.
   let order: Result<QueryOrder, JournalError>
 
   private init(_ path: Result<AttributePath, JournalError>, isDescending: Bool) {
     order = path.map { QueryOrder(path: $0, isDescending: isDescending) }
   }
 
-  /// The smallest value first.
+  /// Sorts by a property, the smallest value first.
   public static func ascending<Property: QueryValue>(
     _ property: any KeyPath<Model, Property> & Sendable
   ) -> ItemSort { ItemSort(Model.attribute(of: property), isDescending: false) }
 
-  /// The largest value first.
+  /// Sorts by a property, the largest value first.
   public static func descending<Property: QueryValue>(
     _ property: any KeyPath<Model, Property> & Sendable
   ) -> ItemSort { ItemSort(Model.attribute(of: property), isDescending: true) }
 
-  /// The smallest value first of an attribute, named as it is stored, or of a member inside:
+  /// Sorts by an attribute, named as it is stored, or by a member inside, the smallest value first:
   /// `.ascending(attribute: "place", "floor")`.
   public static func ascending(attribute name: String, _ inner: String...) -> ItemSort {
     ItemSort(.success(AttributePath([name] + inner)), isDescending: false)
   }
 
-  /// The largest value first of an attribute, named as it is stored, or of a member inside.
+  /// Sorts by an attribute, named as it is stored, or by a member inside, the largest value first.
   public static func descending(attribute name: String, _ inner: String...) -> ItemSort {
     ItemSort(.success(AttributePath([name] + inner)), isDescending: true)
   }

@@ -23,9 +23,9 @@ package struct OrderedWalk: Sendable {
     rest = range.lines
   }
 
-  /// Reads more lines, and returns whether as many numbers as needed, or all, were found.
+  /// Reads more lines. Returns whether as many numbers as needed, or all that there are, were found.
   /// - Parameters:
-  ///   - isOver: called after each line; whether the walk ends here for now.
+  ///   - isOver: called after each line; returns whether to pause the walk.
   ///   - keys: tests an item. Returns its values by the other sort keys, or nil if the item does not match.
   package mutating func walk(until needed: Int, isOver: () -> Bool, keys: (_ number: Int) -> [ValueKey]?)
     -> Bool
@@ -43,7 +43,7 @@ package struct OrderedWalk: Sendable {
       if !others.isEmpty, line.key != key {
         settle()
         key = line.key
-        // This line is read again.
+        // The next call reads this line again.
         if numbers.count >= needed { return true }
       }
       last = line
@@ -64,7 +64,7 @@ package struct OrderedWalk: Sendable {
 }
 
 extension ClosedRange<ValueLine> {
-  /// The lines after one of these, in order or in reverse. Nil if there can be none.
+  /// The range after one of its lines, in order or in reverse; nil if it is empty.
   fileprivate func after(_ line: ValueLine, reversed: Bool) -> ClosedRange? {
     let next = ValueLine(key: line.key, member: line.member + (reversed ? -1 : 1))
     if reversed { return lowerBound <= next ? lowerBound...next : nil }

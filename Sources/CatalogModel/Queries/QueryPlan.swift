@@ -43,7 +43,7 @@ struct QueryPlan: Sendable {
     return numbers
   }
 
-  /// The same, including those to be skipped. There may be more than needed.
+  /// The numbers of the items in order, including items to be skipped. There may be more than needed.
   private func everything(in catalog: Catalog) -> [Int] {
     let conjuncts = conditions.flatMap(\.conjuncts)
     if let source { return sift(source.numbers(in: catalog), conjuncts, in: catalog) }

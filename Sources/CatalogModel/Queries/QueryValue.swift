@@ -6,7 +6,7 @@ public import Foundation
 ///
 /// An enumeration only needs to declare conformance: `enum Course: String, Codable, QueryValue { … }`.
 public protocol QueryValue {
-  /// The value of the attribute, or nil if it is missing.
+  /// The value as an attribute has it, or nil if the attribute is missing.
   var queryValue: FieldValue? { get }
 }
 
@@ -66,11 +66,11 @@ extension Data: QueryValue {
   public var queryValue: FieldValue? { .data(self) }
 }
 extension UUID: QueryValue {
-  /// Its text, as it encodes itself.
+  /// The text by which a UUID is encoded.
   public var queryValue: FieldValue? { .string(uuidString) }
 }
 extension URL: QueryValue {
-  /// Its text, as it is encoded.
+  /// The text by which a URL is encoded.
   public var queryValue: FieldValue? { FieldValue(self) }
 }
 extension EntityID: QueryValue {
@@ -80,8 +80,8 @@ extension EntityID: QueryValue {
 
 /// A collection that is encoded as an array of its elements, so that queries find them: `.contains(\.tags, "hot")`.
 ///
-/// Declare it for a type of yours that encodes itself so. Not every collection does: a `ClosedRange` encodes its
-/// bounds, and `Data` is one value.
+/// Declare conformance for a type of yours that encodes itself as an array. Not every collection does: a `ClosedRange`
+/// encodes its bounds, and `Data` is one value.
 public protocol QueryArray: Collection {}
 
 extension Array: QueryArray {}

@@ -1,6 +1,6 @@
 package import CBOR
 
-/// Selects the first of the given items, in order.
+/// Takes items one by one, and selects the first ones in the order of the sort keys.
 package struct Selection {
   private let orders: [QueryOrder]
   private let needed: Int
@@ -20,7 +20,7 @@ package struct Selection {
     return take(number) { orders.map { record.key(at: $0.path) } }
   }
 
-  /// The same, with the item's values by the sort keys.
+  /// Takes an item with its values by the sort keys. Returns false if no further item can be selected.
   package mutating func take(_ number: Int, keys: () -> [ValueKey]) -> Bool {
     if orders.isEmpty {
       numbers.append(number)
@@ -29,7 +29,7 @@ package struct Selection {
     let candidate = (keys: keys(), number: number)
     if let bound, orders.isBefore(bound, candidate) { return true }
     sorted.append(candidate)
-    // If few of many are needed, up to twice as many are kept. Then they are sorted, and the second half is dropped.
+    // If few items are needed, up to twice as many are kept. Then they are sorted, and the second half is dropped.
     if needed <= Self.boundedCount, sorted.count >= 2 * Swift.max(needed, 512) { sort() }
     return true
   }

@@ -2,7 +2,7 @@ import CBOR
 import Foundation
 
 extension FieldValue {
-  /// Whether that is part of a text in the value. Keys are not searched. A record's values are nested at most 127 deep.
+  /// Whether a text occurs in a text of this value. Keys are not searched. Values are nested at most 127 deep.
   package func hasText(_ text: String) -> Bool {
     switch self {
     case .string(let value): value.containsIgnoringCase(text)

@@ -6,8 +6,8 @@ extension CatalogItem {
   /// The attribute for a property, or why there is none.
   ///
   /// For each key path, values of the type are made up and encoded once, and the attribute is the one that has the
-  /// property's value in each of them. So the name is the one that the type encodes, whatever the property is
-  /// called, and the answer does not depend on any stored item.
+  /// property's value in each of these. So the name is the one that the type encodes, whatever the property is called,
+  /// and the answer does not depend on any stored item.
   static func attribute(of property: any PartialKeyPath<Self> & Sendable) -> Result<
     AttributePath, JournalError
   > {
@@ -41,9 +41,9 @@ private let knownAttributes = Lock<[Property: Result<AttributePath, JournalError
 /// The samples of each type.
 private let knownSamples = Lock<[ObjectIdentifier: any Sendable]>([:])
 
-/// Made-up values of a type, and what they encode.
+/// Made-up values of a type, and their encoded attributes.
 private struct Samples<Model: CatalogItem>: Sendable {
-  /// What one attribute, or a member inside, has in each sample. Null counts as missing.
+  /// The values that one attribute, or a member inside, has in the samples. Null counts as missing.
   private struct Column: Sendable {
     let names: [String]
     var values: [FieldValue?]
@@ -51,7 +51,7 @@ private struct Samples<Model: CatalogItem>: Sendable {
 
   private var models: [Model] = []
   private var columns: [Column] = []
-  /// Why none could be made.
+  /// Why a sample could not be made; nil if all were.
   private var failure: (any Error)?
 
   /// The samples of the type, which are made once.
@@ -101,16 +101,16 @@ private struct Samples<Model: CatalogItem>: Sendable {
       let names = found.map { "\"\($0.names.joined(separator: "."))\"" }.joined(separator: " and ")
       throw error(property, "it can't be told apart from another one: \(names)")
     }
-    // Nothing lies between a property of a structure and the memory that it is in.
+    // A property with an offset in the memory of a structure is a stored one.
     if MemoryLayout<Model>.offset(of: property) != nil { return column.names }
     let valueType = type(of: property).valueType
-    // A property that replaces nil has another type than what is stored.
+    // A property that replaces nil by a default has another type than the stored one.
     let isStored =
       valueType is any OptionalType.Type
       || zip(models, contents).allSatisfy { model, content in
         content.map { stores($0, as: valueType, in: model) } ?? true
       }
-    // Others have the value of a stored one, but not an empty or unusual one.
+    // A computed property can have the value of a stored one in usual samples, but not in empty or unusual ones.
     let special = Samples([.empty, .unusual])
     let others =
       special.columns.first { $0.names == column.names }?.values ?? special.models.map { _ in nil }
@@ -120,7 +120,7 @@ private struct Samples<Model: CatalogItem>: Sendable {
     return column.names
   }
 
-  /// What a property of each sample encodes, nil for nothing.
+  /// What a property encodes in each sample; nil for nothing.
   private func contents(of property: PartialKeyPath<Model>) throws(JournalError) -> [FieldValue?] {
     var contents: [FieldValue?] = []
     for model in models {
@@ -142,8 +142,8 @@ private struct Samples<Model: CatalogItem>: Sendable {
     return contents
   }
 
-  /// Whether an attribute has a property's content in each sample in which it exists. A type may omit some content, such
-  /// as false, but not sometimes.
+  /// Whether an attribute has a property's content in each sample in which it exists. A type may omit some content,
+  /// such as false, but then in every sample.
   private func matches(_ contents: [FieldValue?], _ values: [FieldValue?]) -> Bool {
     var (encoded, omitted): (Set<FieldValue>, Set<FieldValue>) = ([], [])
     var count = 0
@@ -161,7 +161,7 @@ private struct Samples<Model: CatalogItem>: Sendable {
   }
 
   private func error(_ property: PartialKeyPath<Model>, _ reason: String) -> JournalError {
-    // The members of a dictionary have other names in each sample.
+    // The members of a dictionary have other names in each sample, so they are not listed.
     let common = columns.filter { $0.values.compactMap(\.self).count > 1 }
     let attributes = common.map { $0.names.joined(separator: ".") }.sorted()
     let known =
@@ -174,7 +174,7 @@ private struct Samples<Model: CatalogItem>: Sendable {
   }
 }
 
-/// Whether a property that has that type and that content is stored in a value, or in a value inside. A raw value counts.
+/// Whether a value, or a value inside, stores a property of a given type and content. Raw values count as stored.
 private func stores(_ content: FieldValue, as type: Any.Type, in value: Any, depth: Int = 0) -> Bool {
   if depth > 0, Swift.type(of: value) == type, let value = value as? any Encodable,
     (try? ValueEncoder().encode(value)) == content

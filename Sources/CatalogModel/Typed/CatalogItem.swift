@@ -26,24 +26,24 @@ public protocol CatalogItem: Codable, Sendable {
   static var kind: String { get }
   /// The indexes on properties that queries filter or sort by. By default none.
   static var indexes: [ItemIndex<Self>] { get }
-  /// What all items of the kind keep: references, unique properties, required ones. By default nothing. See
-  /// `Journal.declare(_:by:)`.
+  /// The rules that all items of the kind keep: references, unique properties, required properties. By default none.
+  /// See `Journal.declare(_:by:)`.
   static var rules: [ItemRule<Self>] { get }
-  /// The attribute name of a property. Called only if made-up values don't tell it, because `init(from:)` refuses them,
-  /// or because no attribute always has the value of the property.
+  /// The attribute name of a property, nil if unknown. Called only if made-up values don't show the name, because
+  /// `init(from:)` refuses them, or because no attribute always has the value of the property.
   static func attributeName(of property: PartialKeyPath<Self>) -> String?
 }
 
 extension CatalogItem {
   /// Declares an index on a property: `Index(\.title)`.
   public typealias Index = ItemIndex<Self>
-  /// A rule for properties: `[Rule]` is the type of ``rules``.
+  /// The type of a rule, so that ``rules`` can be declared as `[Rule]`.
   public typealias Rule = ItemRule<Self>
   /// By default, there are no indexes, and every query scans the items of its kind.
   public static var indexes: [ItemIndex<Self>] { [] }
   /// By default, there are no rules.
   public static var rules: [ItemRule<Self>] { [] }
-  /// By default, only encoded properties have names.
+  /// By default, nil: only encoded properties have names.
   public static func attributeName(of property: PartialKeyPath<Self>) -> String? { nil }
 }
 
@@ -63,10 +63,10 @@ public struct ItemIndex<Model: CatalogItem>: Sendable {
 }
 
 extension CatalogItem {
-  /// The paths of the indexes. An index on no attribute has none.
+  /// The paths of the indexes, without those whose key paths lead to no attribute.
   static var indexedPaths: [AttributePath] { indexes.compactMap { try? $0.path.get() } }
 
-  /// Throws `wrongUse` if an index is on no attribute.
+  /// Throws `wrongUse` if the key path of an index leads to no attribute.
   static func checkIndexes() throws(JournalError) {
     for index in indexes {
       if case .failure(let error) = index.path { throw error }

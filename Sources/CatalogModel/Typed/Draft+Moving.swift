@@ -51,8 +51,8 @@ extension Draft where State == Catalog {
     if new.isLong { try spread(around: new, by: order) }
   }
 
-  /// The position of an item; nil for nil. Before, items that share it get distinct positions in the same place, so
-  /// that there is one between any two. So do items without a position, which come first in the order.
+  /// The position of `other`; nil if `other` is nil. First gives items that share this position distinct ones in the
+  /// same place, so that there is a position between any two. Items without a position, which come first, also get one.
   private mutating func position<Model: CatalogItem>(
     of other: ItemID<Model>?, by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     whileMoving moved: ItemID<Model>
@@ -80,7 +80,7 @@ extension Draft where State == Catalog {
     return item
   }
 
-  /// Gives items these positions between two others, in order.
+  /// Gives items positions between two others, in order.
   private mutating func place<Model: CatalogItem>(
     _ ids: [ItemID<Model>], by order: any WritableKeyPath<Model, ListOrder> & Sendable,
     after low: ListOrder?, before high: ListOrder?
@@ -98,8 +98,8 @@ extension Draft where State == Catalog {
       try updateItem(id.item, set: [names[0]: new])
       return
     }
-    // The property that has the position is missing, and the type may read it as one with this position. An update that
-    // changes no value would write nothing.
+    // A dictionary on the path is missing, and the type may read the position as if it were this one. Because an update
+    // that changes nothing writes nothing, another position comes first.
     try update(id) { $0[keyPath: order] = ListOrder(after: place, before: nil) }
     try update(id) { $0[keyPath: order] = place }
   }
@@ -140,7 +140,7 @@ extension StoredItem {
 }
 
 extension FieldValue {
-  /// The same value with another member at the end of a path; nil if a dictionary on the path is missing.
+  /// This value with another member at the end of a path; nil if a dictionary on the path is missing.
   fileprivate func setting(_ new: FieldValue, at names: ArraySlice<String>) -> FieldValue? {
     guard let name = names.first else { return new }
     guard case .dictionary(var members) = self,

@@ -9,8 +9,8 @@ extension Draft where State == Catalog {
   /// - Parameter category: an existing category, or nil for none.
   /// - Returns: the new item's number.
   /// - Throws: ``JournalError`` with code `rejected` if the value can't be encoded as a dictionary, is too large (16
-  ///   MiB) or nested too deeply (127), or if the category does not exist; `wrongUse` if an index is on no
-  ///   attribute, or the journal lacks a rule of the type.
+  ///   MiB) or nested too deeply (127), or if the category does not exist; `wrongUse` if the key path of an index leads
+  ///   to no attribute, or the journal lacks a rule of the type.
   @discardableResult
   public mutating func insert<Model: CatalogItem>(
     _ value: Model, category: CategoryID? = nil
@@ -27,7 +27,7 @@ extension Draft where State == Catalog {
   /// try journal.commit(by: "ana") { try $0.update(soup) { $0.stars = 5 } }
   /// ```
   /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or is of another kind, and as
-  ///   ``insert(_:category:)``; `DecodingError` if its attributes don't make such a value; and what `body` throws.
+  ///   ``insert(_:category:)``; `DecodingError` if the attributes don't make such a value; what `body` throws.
   public mutating func update<Model: CatalogItem>(
     _ id: ItemID<Model>, _ body: (inout Model) throws -> Void
   ) throws {
@@ -36,23 +36,23 @@ extension Draft where State == Catalog {
     try updateItem(id.item, as: Model.self, body)
   }
 
-  /// Replaces the value of an item: sets all of its attributes. A property that is nil is removed. Attributes that the
-  /// type does not encode are kept.
+  /// Replaces the value of an item: sets all attributes of the new value. A property that is nil is removed. Attributes
+  /// that the type does not encode are kept.
   /// - Throws: as ``update(_:_:)``.
   public mutating func replace<Model: CatalogItem>(_ id: ItemID<Model>, with value: Model) throws {
     try checkKind(of: id)
     let record = try state.presentRecord(of: id.entity)
     let old = try record.decode(Model.self, of: id.entity)
     try Model.checkDeclarations(in: state)
-    // Sets those too that the type reads as if they were there, which an update would not.
+    // Also sets missing attributes that the type reads as if they existed, which an update would not set.
     try updateItem(
       id.item, set: Self.attributes(encoding: value, for: id.entity),
       remove: Self.attributes(encoding: old, for: id.entity).keys)
   }
 
-  /// Deletes an item and its images, and what its rules say.
-  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or is of another kind, or an item refers to
-  ///   it by a rule that denies its deletion.
+  /// Deletes an item and its images. Items that refer to it are deleted, or lose the reference, as their rules say.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or is of another kind, or if an item
+  ///   refers to it by a rule that denies the deletion.
   public mutating func delete<Model: CatalogItem>(_ id: ItemID<Model>) throws(JournalError) {
     try checkKind(of: id)
     try deleteItem(id.item)
@@ -68,7 +68,7 @@ extension Draft where State == Catalog {
     try setCategory(ofItem: id.item, to: category)
   }
 
-  /// Adds an image to an item. Its bytes must be in the journal's blob store when the commit ends.
+  /// Adds an image to an item. The image's bytes must be in the journal's blob store when the commit ends.
   /// - Throws: ``JournalError`` with code `rejected` if the item does not exist or is of another kind, or a name is
   ///   empty or too long.
   @discardableResult

@@ -11,8 +11,8 @@ public import CBOR
 /// So a row that moves gets a new position, and no other row is written.
 ///
 /// Appending to either end adds one character each time the list becomes 62 times as long. Inserting repeatedly in one
-/// place adds one for about every five rows. At 32 characters, `move` gives the rows around that place new, evenly
-/// spread positions.
+/// place adds one character for about every five rows. At 32 characters, `move` gives the rows around that place new,
+/// evenly spread positions.
 public struct ListOrder: Hashable, Comparable, Sendable {
   /// The text: an integer, whose first character is its sign and its number of digits, followed by the digits of a
   /// fraction. Both are in base 62.
@@ -42,7 +42,7 @@ public struct ListOrder: Hashable, Comparable, Sendable {
     _ count: Int, after previous: ListOrder? = nil, before next: ListOrder? = nil
   ) -> [ListOrder] {
     guard count > 0 else { return [] }
-    // At an end of the list, positions are counted. In between, each half is divided again.
+    // At an end of the list, positions count up or down. In between, each half is divided again.
     guard previous != nil && next != nil else {
       var places: [ListOrder] = []
       for _ in 0..<count {
@@ -68,7 +68,7 @@ public struct ListOrder: Hashable, Comparable, Sendable {
 
 extension ListOrder: Codable {
   /// Reads the text.
-  /// - Throws: `DecodingError` if it is not the text of a position.
+  /// - Throws: `DecodingError` if the text is not a position.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     text = try container.decode(String.self)

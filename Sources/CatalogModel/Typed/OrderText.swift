@@ -18,7 +18,7 @@ enum OrderText {
     return bytes.last != zero || bytes.count == length && bytes != least
   }
 
-  /// A text between two positions, the first below the second.
+  /// A text between two positions, of which `low` must be below `high`. Nil stands for an end of the list.
   static func between(_ low: String?, _ high: String?) -> String {
     String(decoding: between(low.map { Array($0.utf8) }, high.map { Array($0.utf8) }), as: UTF8.self)
   }
@@ -50,8 +50,7 @@ enum OrderText {
     var high = high.map { $0[...] }
     while true {
       let lowDigit = low.popFirst().map(value) ?? 0
-      // After its last digit, the upper position continues with zeros. They are never reached, because it is above the
-      // lower one.
+      // After its last digit, `high` continues with zeros. These are never reached, because `high` is above `low`.
       let highDigit = high.map { $0.first.map(value) ?? 0 } ?? 62
       if high?.isEmpty == false { high?.removeFirst() }
       if highDigit - lowDigit > 1 {
@@ -62,8 +61,7 @@ enum OrderText {
         result.append(digits[lowDigit])
         continue
       }
-      // The digits of the upper position after this one can be dropped. If there are none, any fraction above the lower
-      // one will do.
+      // If `high` has more digits, they can be dropped. If not, any fraction above `low` will do.
       if high?.isEmpty == false {
         result.append(digits[highDigit])
         return result

@@ -12,8 +12,8 @@ struct SampleDecoder: Decoder {
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// Makes the value of a type that has this number.
-  /// - Throws: what the type throws for all content that was tried.
+  /// Makes the value of a type for a sample.
+  /// - Throws: the error of the type if it refuses all content that is tried.
   static func value<T: Decodable>(_ type: T.Type, _ sample: Sample) throws -> T {
     try SampleDecoder(source: SampleSource(sample), codingPath: []).decode(type)
   }
@@ -30,7 +30,7 @@ struct SampleDecoder: Decoder {
     SampleDecoder(source: source, codingPath: codingPath + [key])
   }
 
-  /// Whether optionals are nil here, so that a type that contains itself ends.
+  /// Whether optionals are nil at this depth, so that a type that contains itself ends.
   fileprivate var isDeep: Bool { codingPath.count > 6 }
 }
 
@@ -71,8 +71,8 @@ extension SampleDecoder: SingleValueDecodingContainer {
     return result
   }
 
-  /// A value of a type that decodes itself. If the type refuses the usual content, such as a text that is no address, it
-  /// gets content of other forms.
+  /// A value of a type that decodes itself. If the type refuses the usual content, such as a text that is no address,
+  /// the type is decoded again from content of other forms.
   private func composed<T: Decodable>(_ type: T.Type) throws -> T {
     let cases = cases(of: type)
     if !cases.isEmpty { return cases[try source.next().bool && cases.count > 1 ? 1 : 0] }
@@ -92,9 +92,9 @@ extension SampleDecoder: SingleValueDecodingContainer {
   }
 }
 
-/// Which value of a type is made, of those that differ from each other.
+/// Selects one of the made-up values of a type, which differ from each other.
 enum Sample {
-  /// One of many that a type should accept.
+  /// One of several values that a type should accept.
   case usual(Int)
   /// Empty texts and arrays, and zeros.
   case empty
@@ -104,7 +104,7 @@ enum Sample {
   static let usualCount = 14
 }
 
-/// The form of the content. The usual one depends on the sample, all others are for types that refuse it.
+/// The form of the content. The usual form depends on the sample; the others are for types that refuse it.
 enum SampleForm: CaseIterable {
   case usual, plain, small, link, identifier, time, day, digits, color, currency, zone
 
@@ -129,10 +129,10 @@ private final class SampleSource {
   let sample: Sample
   private(set) var count = 0
   private(set) var form = SampleForm.usual
-  /// How many types around the present one are being decoded again.
+  /// How many enclosing types are being decoded again.
   private var retries = 0
   private var total = 0
-  /// More content than this is only asked for by a type that would never end.
+  /// Only a type that would never end asks for more content than this.
   private static let limit = 20_000
 
   init(_ sample: Sample) { self.sample = sample }
@@ -146,8 +146,8 @@ private final class SampleSource {
     return SampleContent(number: count, sample: sample, form: form)
   }
 
-  /// The first result of decoding a type with content of these forms. The content keeps its numbers, so that what
-  /// follows has the same ones in each sample.
+  /// The first result of decoding a type with content of these forms. The content keeps its numbers, so that later
+  /// content has equal numbers in each sample. Nil if the type refuses all.
   func trying<T>(_ forms: [SampleForm], from start: Int, _ body: () -> T?) -> T? {
     guard retries < 2, total < Self.limit else { return nil }
     let outer = form
@@ -188,7 +188,7 @@ private struct SampleContent {
   }
 
   var text: String {
-    // Also the position of a ListOrder.
+    // This text is also a valid position of a `ListOrder`.
     let name = "a\(bits % 10)" + String(bits >> 8 % 1_000_000, radix: 36) + "Qx"
     return switch sample {
     case .empty where form == .usual: ""
@@ -236,7 +236,7 @@ private struct KeyedSampleContainer<Key: CodingKey>: KeyedDecodingContainerProto
     if let key = Key(stringValue: content.text) { return [key] }
     let cases = cases(of: Key.self)
     if cases.isEmpty { return [] }
-    // An enumeration that contains itself must end, with whichever case does not contain it.
+    // An enumeration that contains itself must end, so its cases take turns until one does not contain it.
     if decoder.isDeep { return [cases[codingPath.count / 2 % cases.count]] }
     return [cases[content.bool && cases.count > 1 ? 1 : 0]]
   }
@@ -260,7 +260,7 @@ private struct KeyedSampleContainer<Key: CodingKey>: KeyedDecodingContainerProto
     try decoder.nested(key).decode(type)
   }
 
-  /// Nil if no value can be made, because the other properties of a type have names nevertheless.
+  /// Returns nil if no value can be made, so that the other properties of the type still get names.
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     decoder.isDeep ? nil : try? decode(type, forKey: key)
   }
@@ -284,7 +284,7 @@ private struct UnkeyedSampleContainer: UnkeyedDecodingContainer {
   init(decoder: SampleDecoder) { self.decoder = decoder }
 
   var codingPath: [any CodingKey] { decoder.codingPath }
-  /// In an outer array there are so many that a key path to one of them can be read. A dictionary needs an even number.
+  /// An outer array has enough elements for a key path to one of them. A dictionary needs an even number.
   var count: Int? {
     if case .empty = decoder.source.sample, decoder.source.form == .usual { return 0 }
     return codingPath.count < 2 ? 32 : codingPath.count < 5 ? 2 : 0

@@ -9,20 +9,20 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   public var id: ItemID<Model> { ItemID(item.id.number) }
 
   /// The value.
-  /// - Throws: `DecodingError`, which says of which item which attribute is missing or of another type.
+  /// - Throws: `DecodingError`, which names the item and the attribute that is missing or of another type.
   /// - Complexity: O(n) in the size of the item, each time.
   public var value: Model {
     get throws { try item.decode(Model.self) }
   }
 
-  /// An attribute, or nil if the item has none of that name. Only this one is decoded.
+  /// An attribute, or nil if the item has none of that name. Only this attribute is decoded.
   public subscript(name: String) -> FieldValue? { item[name] }
 
-  /// The number of its category, or nil if it is in none.
+  /// The number of the item's category, or nil if it is in none.
   public var category: CategoryID? { item.category }
-  /// The revision that added it, or added it again after a deletion.
+  /// The revision that added the item, or added it again after a deletion.
   public var created: Revision { item.created }
-  /// The revision that changed it last.
+  /// The revision that changed the item last.
   public var modified: Revision { item.modified }
 }
 
@@ -34,7 +34,7 @@ extension Catalog {
   }
 
   /// The value of an item, or nil if there is none of that number or it is of another kind.
-  /// - Throws: `DecodingError`, which says of which item which attribute is missing or of another type.
+  /// - Throws: `DecodingError`, which names the item and the attribute that is missing or of another type.
   /// - Complexity: O(log n), and the size of the item.
   public func value<Model: CatalogItem>(of id: ItemID<Model>) throws -> Model? { try item(id)?.value }
 

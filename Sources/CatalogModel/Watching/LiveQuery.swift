@@ -2,9 +2,9 @@ public import Observation
 
 /// The results of a query on the main actor, kept up to date for a user interface.
 ///
-/// It is `@Observable`, so a view is redrawn only if the answer has changed. When a commit returns, the answer may not
-/// have it yet, but `journal.state` has. It does not keep the journal open. After the journal is closed, the last answer
-/// stays.
+/// A live query is `@Observable`, so a view is redrawn only if the answer has changed. When a commit returns,
+/// `journal.state` includes it, but the answer may not yet. A live query does not keep the journal open. After the
+/// journal is closed, the last answer stays.
 @MainActor @Observable public final class LiveQuery<Model: CatalogItem> {
   /// The newest answer.
   public private(set) var items: ItemQuery<Model>
@@ -23,7 +23,7 @@ public import Observation
   }
 
   /// Switches to another query, such as another search or order.
-  /// - Throws: as the initializer does. The query before then stays.
+  /// - Throws: as the initializer does. If it throws, the previous query stays.
   public func show<Failure: Error>(
     _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
   ) throws(Failure) {

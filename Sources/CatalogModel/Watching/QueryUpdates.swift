@@ -17,8 +17,8 @@ public struct QueryUpdate<Model: CatalogItem>: Sendable {
   public let items: ItemQuery<Model>
   /// The revision of the state that the query was run on.
   public let revision: Revision
-  /// The difference of the items' numbers from the previous answer: which items were inserted, removed or, if both
-  /// concern one item, moved. In the first answer, every item is inserted.
+  /// The difference of the items' numbers from the previous answer: which items were inserted or removed. An item that
+  /// was both has moved. In the first answer, every item is inserted.
   public let difference: CollectionDifference<ItemID<Model>>
   /// The items that were in the previous answer and now have another value, in order.
   public let changed: [ItemID<Model>]
