@@ -20,22 +20,22 @@ missing_packages() {
   done
 }
 
-# What building the command line needs. A program may come from anywhere; the libraries must be Debian's packages.
+# Installs what building the command line needs. Programs may come from anywhere; libraries must be Debian's packages.
 require_build_packages() {
   local packages=(libleveldb-dev libssl-dev libmicrohttpd-dev libpq-dev)
-  # Swift's package manager calls it.
+  # Swift's package manager calls git.
   command -v git >/dev/null || packages+=(git)
   install_packages "${packages[@]}"
 }
 
-# What the tests and the benchmarks need: the same and more.
+# Installs what the tests and the benchmarks need, including the packages for building.
 require_packages() {
   require_build_packages
   local packages=(libsqlite3-dev)
   command -v python3 >/dev/null || packages+=(python3)
   command -v xz >/dev/null || packages+=(xz-utils)
   command -v curl >/dev/null || packages+=(curl)
-  # The tests start their own servers.
+  # The tests start their own servers of PostgreSQL.
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || packages+=(postgresql)
   command -v pgbouncer >/dev/null || packages+=(pgbouncer)
   # LevelDB in Python, which writes tables with other options than the journal does.
@@ -43,7 +43,7 @@ require_packages() {
   install_packages "${packages[@]}"
 }
 
-# What the tests of the viewer's page need. They are skipped if it can't be installed.
+# Installs the browser for the tests of the viewer's page. If that fails, these tests are skipped.
 require_browser() {
   if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then return; fi
   (install_packages chromium chromium-driver) || say "There is no chromium: the tests of the page are skipped."
@@ -53,7 +53,7 @@ require_browser() {
 install_packages() {
   local missing root=()
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    # On another system, the build reports what it does not find.
+    # Without apt-get or dpkg-query, nothing is installed, and the build reports what it does not find.
     return
   fi
   mapfile -t missing < <(missing_packages "$@")

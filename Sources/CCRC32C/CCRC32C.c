@@ -39,12 +39,12 @@ static uint32_t update(uint32_t remainder, const uint8_t *next, size_t count) {
   return remainder;
 }
 
-// Each instruction waits some cycles for the result of the previous one, so three parts are added in turns, each with
-// its own remainder. The remainder of two parts is the remainder of the second part from 0, plus (xor) that of the
-// first part followed by as many zero bytes as the second has.
+// Each instruction waits some cycles for the result of the previous one, so three parts are processed in turns, each
+// with its own remainder. The remainder of two parts together is the sum (xor) of two remainders: of the second part
+// from 0, and of the first part followed by as many zero bytes as the second has.
 #define PART_SIZE 1024
 
-/// For each byte of a remainder: the remainder after as many zero bytes as a part has.
+/// For each value of each byte of a remainder: the remainder after PART_SIZE zero bytes.
 static uint32_t after_part[sizeof(uint32_t)][256];
 static pthread_once_t after_part_once = PTHREAD_ONCE_INIT;
 
@@ -53,7 +53,7 @@ static void make_after_part(void) {
   for (unsigned place = 0; place < sizeof(uint32_t); place += 1) {
     for (unsigned byte = 1; byte < 256; byte += 1) {
       unsigned rest = byte & (byte - 1);
-      // A byte with several bits is the sum of its bits.
+      // The remainder of a byte with several bits is the sum (xor) of those of its bits.
       after_part[place][byte] = rest == 0 ? update((uint32_t)byte << (8 * place), zeros, PART_SIZE)
                                           : after_part[place][rest] ^ after_part[place][byte ^ rest];
     }
@@ -80,7 +80,7 @@ static uint32_t update_three_parts(uint32_t remainder, const uint8_t *parts) {
   return pass_part(pass_part(remainder) ^ second) ^ third;
 }
 
-/// Eight tables of 256: table *k* has the remainder of a byte followed by *k* zero bytes.
+/// Eight tables of 256: table *k* has the remainder of each byte when it is followed by *k* zero bytes.
 static uint32_t tables[sizeof(uint64_t)][256];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 

@@ -42,7 +42,7 @@
     return result;      \
   } while (0)
 
-// 0: unknown.
+// The id of this process; 0 if it is not known yet.
 static _Atomic int process;
 
 static void forget_process(void) { process = 0; }
@@ -81,7 +81,7 @@ int cfiles_open(int folder, const char *name, int access, bool follows_links, un
 int cfiles_duplicate(int descriptor) { RETURN(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
 
 int cfiles_close(int descriptor) {
-  // Not repeated after EINTR, because the number may already be another thread's descriptor.
+  // A close is not repeated after EINTR, because the number may already be another thread's descriptor.
   return close(descriptor) == 0 || errno == EINTR ? 0 : -errno;
 }
 
@@ -113,8 +113,8 @@ int cfiles_flush(int descriptor, bool is_folder) {
 #if defined(__APPLE__)
   int result;
   (void)is_folder;
-  // On this system, fsync leaves the bytes in the drive's cache, so it is used only if the file system lacks
-  // F_FULLFSYNC. After a failure of F_FULLFSYNC, a second call may succeed although bytes were lost.
+  // On Apple's systems, fsync leaves the bytes in the drive's cache, so it is used only if the file system lacks
+  // F_FULLFSYNC. After any other failure, fsync is not tried: it may succeed although bytes were lost.
   CALL(result, fcntl(descriptor, F_FULLFSYNC));
   if (result != -ENOTSUP && result != -EOPNOTSUPP && result != -EINVAL && result != -ENOTTY && result != -ENOSYS)
     return result;
@@ -144,10 +144,10 @@ void cfiles_begin_flush(int descriptor) {
 int cfiles_write_out(int descriptor, uint64_t written, uint64_t offset, uint64_t count) {
 #if defined(__linux__)
   int result = 0;
-  // 0 would mean all bytes.
+  // A length of 0 would mean the whole file.
   if (written > 0) CALL(result, sync_file_range(descriptor, 0, (off_t)written, SYNC_FILE_RANGE_WAIT_BEFORE));
   if (result == 0) CALL(result, sync_file_range(descriptor, (off_t)offset, (off_t)count, SYNC_FILE_RANGE_WRITE));
-  // If the file system does not support this call, the flush writes the bytes.
+  // If the file system does not support the call, the next flush writes the bytes.
   return result == -ENOSYS || result == -EINVAL || result == -ENOTSUP || result == -ESPIPE ? 0 : result;
 #else
   (void)descriptor;
@@ -165,9 +165,9 @@ static int KindOf(mode_t mode) {
 }
 
 #if defined(__linux__)
-// AT_STATX_FORCE_SYNC: after a hard link, gocryptfs would report the size of the encrypted file for a second. Times
-// are not requested: since Linux 6.13, a request makes later writes of all files get precise times, so that metadata
-// changes at each write, and each flush of a log would write it too.
+// AT_STATX_FORCE_SYNC is needed because after a hard link, gocryptfs would otherwise report the size of the encrypted
+// file for a second. Times are not requested: since Linux 6.13, a request gives all later writes precise times. So each
+// write would change metadata, and each flush of a log would have to write it too.
 static int StatusOf(int folder, const char *name, int flags, cfiles_status *status) {
   struct statx info;
   int result;
@@ -222,13 +222,13 @@ int64_t cfiles_free_byte_count(int descriptor) {
   int result;
   CALL(result, fstatvfs(descriptor, &info));
   if (result < 0) return result;
-  // ramfs, a tmpfs without a limit, and many file systems in user space have no blocks.
+  // ramfs, a tmpfs without a limit, and many file systems in user space report no blocks.
   if (info.f_blocks == 0) return -ENOSYS;
   uint64_t blocks = info.f_bavail, size = info.f_frsize;
   return size != 0 && blocks > INT64_MAX / size ? INT64_MAX : (int64_t)(blocks * size);
 }
 
-// The kind, or -ENOENT if the file was removed or renamed in the meantime.
+// The kind of a listed name, or -ENOENT if the file was removed or renamed in the meantime.
 static int KindOfEntry(int folder, const struct dirent *entry) {
   switch (entry->d_type) {
     case DT_REG: return CFILES_IS_FILE;
@@ -246,7 +246,7 @@ static int KindOfEntry(int folder, const struct dirent *entry) {
 }
 
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context) {
-  // A separate descriptor is needed, because listing moves its position.
+  // The stream needs a descriptor of its own, because listing moves the descriptor's position.
   int descriptor = cfiles_open(folder, ".", CFILES_FOLDER, false, 0);
   if (descriptor < 0) return descriptor;
   DIR *stream = fdopendir(descriptor);
@@ -291,7 +291,7 @@ int cfiles_exchange(int folder, const char *name, int other_folder, const char *
   if (renameat2(folder, name, other_folder, other_name, RENAME_EXCHANGE) == 0) return 0;
 #endif
   if (errno != EINTR) return -errno;
-  // Not repeated: FUSE or NFS may have made the exchange before the signal, and a second one would undo it.
+  // An exchange is not repeated: FUSE or NFS may have made it before the signal, and a second one would undo it.
   result = cfiles_status_of_name(folder, name, &after);
   if (result < 0) return result;
   return after.device == before.device && after.inode == before.inode ? -EINTR : 0;
@@ -340,7 +340,7 @@ int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
   while (done < count) {
     ssize_t result;
 #if defined(__linux__)
-    // getrandom returns any number of bytes, fewer after a signal.
+    // getrandom may return fewer bytes than requested, for example after a signal.
     CALL(result, getrandom((char *)buffer + done, count - done, 0));
     if (result < 0) return (int)result;
     done += (size_t)result;
@@ -357,7 +357,7 @@ int cfiles_fill_with_random_bytes(void *buffer, size_t count) {
 
 bool cfiles_is_litter(const char *name) {
   static const char *const names[] = {".DS_Store", "Icon\r", ".localized", "Thumbs.db", "desktop.ini"};
-  // "._" files have the extended attributes of others, on file systems that can't store these.
+  // A file whose name begins with "._" has extended attributes of another file, if the file system can't store these.
   if (strncmp(name, "._", 2) == 0) return true;
   for (size_t index = 0; index < sizeof names / sizeof *names; index++)
     if (strcmp(name, names[index]) == 0) return true;

@@ -61,8 +61,8 @@ leveldb::ReadOptions Reading() {
 
 // MARK: Opening
 
-// Reads the folder again if a writer has removed files in the meantime. Writers take longer to replace a file than
-// this takes, so the limit is only a safeguard.
+// Reads the folder, and reads it again if a writer has removed files in the meantime. One reading takes less time than
+// a writer takes to replace a file, so the limit is only a safeguard.
 Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::string* key) {
   constexpr int kAttempts = 100;
   for (int attempt = 1;; attempt++) {
@@ -72,13 +72,13 @@ Status TakeInUse(const cldb::Folder& folder, cldb::Inventory* inventory, std::st
   }
 }
 
-// Refuses what LevelDB would mistake for a new database.
+// Makes the environment of a database. Refuses a folder that LevelDB would mistake for a new database.
 Status OpenEnv(const std::string& path, int descriptor, const cldb_options& options,
                std::unique_ptr<cldb::StagedEnv>* env, std::string* key) {
   std::unique_ptr<cldb::Folder> folder;
   CLDB_TRY(cldb::Folder::Open(path, descriptor, options.hook, options.hook_context, &folder));
-  // The lock is taken before anything is read, if its file exists. A file with several names may be locked by the
-  // owner of another folder, and is replaced before anything is written.
+  // If the file LOCK exists, it is locked before anything is read. A LOCK with several names may be locked by the owner
+  // of another folder. The journal removes such a file before anything is written (LevelDBLog.swift).
   std::unique_ptr<cldb::LockedFile> lock;
   if (!options.read_only) {
     std::optional<uint64_t> size;
@@ -105,8 +105,8 @@ leveldb::Options LevelDBOptions(const cldb_options& options, cldb_database& data
   result.paranoid_checks = true;
   // The last log is reused if it is small (StagedEnv::NewAppendableFile).
   result.reuse_logs = true;
-  // Each open table takes a descriptor and two copies of its index, some 100 KB. To open one again takes as long as to
-  // read some ten blocks.
+  // Each open table takes a descriptor and two copies of its index, some 100 KB. Opening a table again takes as long as
+  // reading some ten blocks.
   result.max_open_files = 64;
   result.write_buffer_size = options.write_buffer_size;
   result.block_size = options.block_size;
@@ -126,10 +126,10 @@ cldb_database* cldb_open(const char* path, int folder, const cldb_options* optio
     return nullptr;
   }
   if (!options->read_only && !options->without_thread) database->env->worker().Start();
-  // No block is cached: scans read each once, and the entries of a history are far apart.
+  // No block is cached: scans read each block once, and the entries of a history are far apart.
   database->cache.reset(leveldb::NewLRUCache(0));
   leveldb::DB* db = nullptr;
-  // The Env removes this path from names. Nothing is opened by it.
+  // LevelDB makes paths with this name, and the Env removes it from them. Nothing is opened by it.
   const std::string& name = database->env->folder().path();
   Status opened = leveldb::DB::Open(LevelDBOptions(*options, *database), name, &db);
   database->db.reset(db);
@@ -264,7 +264,7 @@ bool cldb_write(cldb_database* database, cldb_batch* batch, bool sync, cldb_stat
     status->code = CLDB_REFUSED;
     return false;
   }
-  // LevelDB itself would accept the next append after a failed one.
+  // LevelDB itself would accept an append after a failed one.
   folder.Poison(status->message);
   // A compaction may have poisoned the folder after the record was written and before it was flushed. `CLDB_POISONED`
   // would mean that nothing was written.

@@ -40,7 +40,7 @@ Status Failed(cldb_code code, const std::string& path, const std::string& what, 
 }
 
 Status SystemError(const std::string& path, const char* what, int error) {
-  // Unlike std::strerror, this is safe with threads.
+  // Unlike std::strerror, this function is safe to use from any thread.
   std::string reason = std::string(what) + ": " + std::generic_category().message(error);
   return Failed(error == ENOMEM ? CLDB_OUT_OF_RESOURCES : CLDB_IO, path, reason, error);
 }
@@ -86,7 +86,7 @@ bool IsShortage(const Status& status) { return IsShortOfDescriptors(status) || E
 std::string WordsOf(const Status& status) {
   std::string text = status.ToString();
   text = text.substr(0, text.find(kMark));
-  // The message says more than LevelDB's class.
+  // LevelDB's class of error is removed, because the message says more.
   for (const char* prefix : {"IO error: ", "Corruption: "}) {
     if (text.compare(0, std::strlen(prefix), prefix) == 0) return text.substr(std::strlen(prefix));
   }

@@ -13,10 +13,10 @@ namespace {
 
 constexpr uint64_t kLongestCurrent = 64;
 
-// No new file has a number that far above the log's.
+// No new file has a number that is this far above the log's.
 constexpr uint64_t kFarAhead = 1'000'000;
 
-// Leftovers of an interrupted creation. CURRENT exists before the first write, so these files never have entries.
+// Whether a file can be a leftover of an interrupted creation. Such files have no entries: CURRENT precedes writes.
 bool IsLeftOfCreation(const std::string& name, uint64_t size) {
   return name == "LOCK" || name == "MANIFEST-000002" || name == "000002.dbtmp" ||
          (name == "000003.log" && size == 0);
@@ -47,7 +47,7 @@ Status Inventory::TakeNames(const Folder& folder) {
   bool is_left_of_creation = true;
   for (const std::string& name : listed) {
     FileName parsed = FileName::Parse(name);
-    // Files of other programs. LevelDB would take some of them for its own.
+    // Files of other programs are left out. LevelDB would take some of them for its own.
     if (parsed.kind == FileName::Kind::kOther || parsed.IsAbsurd()) continue;
     std::optional<uint64_t> size;
     CLDB_TRY(folder.Find(name, &size));
@@ -88,8 +88,7 @@ Status Inventory::TakeManifest(const Folder& folder) {
   has_torn_tail = file.tail == RecordFile::Tail::kTorn;
   contents["CURRENT"] = current_;
   contents[name] = std::move(file.bytes);
-  // A file with a number far ahead, such as a date, is another program's. LevelDB would continue its numbers after
-  // it.
+  // A file with a number far ahead, such as a date, is another program's. LevelDB would number its next files after it.
   for (auto other = names.begin(); other != names.end();) {
     const bool is_far_ahead = FileName::Parse(*other).number > manifest.log_number + kFarAhead;
     other = is_far_ahead ? names.erase(other) : std::next(other);
@@ -116,7 +115,7 @@ std::map<uint64_t, std::string> Inventory::NeededLogs() const {
 Status Inventory::OpenLogs(const Folder& folder) {
   // Tables that were created after the listing are added, because LevelDB compares the names with the manifest.
   for (const TableInfo& table : manifest.tables) names.insert(NameOf(table));
-  // An incomplete record of the manifest is being written.
+  // An incomplete record at the end of the manifest is being written, and is not a torn tail.
   has_torn_tail = false;
   for (const auto& log : NeededLogs()) {
     growing.emplace_back();
@@ -131,7 +130,7 @@ Status Inventory::TakeLogs(const Folder& folder) {
   for (const auto& log : NeededLogs()) {
     RecordFile file;
     CLDB_TRY(RecordFile::Read(folder, log.second, RecordFile::Kind::kLog, &file));
-    // The next log is started only after the last write to the previous one was confirmed.
+    // A torn tail can only be in the last log: a log is started after the last write to the previous one was confirmed.
     if (!torn.empty() && file.file_size > 0 && damage.ok())
       damage = Failed(CLDB_DAMAGED, folder.PathOf(torn), "the log is damaged at its end, and another one follows it");
     if (file.tail == RecordFile::Tail::kTorn) {

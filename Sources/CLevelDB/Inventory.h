@@ -1,7 +1,7 @@
-// The contents of a folder, read before LevelDB sees it.
+// The contents of a database's folder, read before LevelDB opens it.
 //
-// LevelDB gets its manifest and its logs from here, read to their ends and checked, so that it can't mistake a failed
-// or short read for the end of a file, and removes no file that was not read to its true end.
+// LevelDB gets its manifest and its logs from here. They are read to their ends and checked, so LevelDB can't mistake a
+// failed or short read for the end of a file, and removes no file that was not read to its true end.
 
 #pragma once
 
@@ -17,13 +17,13 @@
 namespace cldb {
 
 struct Inventory {
-  // False for an empty folder, or one with leftovers of an unfinished creation.
+  // False if the folder is empty, or has only leftovers of an unfinished creation.
   bool has_database = false;
   std::set<std::string> names;
 
-  // What LevelDB reads at opening, by name: CURRENT, the manifest, and the logs whose entries are in no table yet.
+  // The bytes that LevelDB reads at opening, by name: CURRENT, the manifest, and logs whose entries are in no table.
   std::map<std::string, std::string> contents;
-  // The names of the logs, and their ranges of keys.
+  // The names of the logs in `contents`, and their ranges of keys.
   std::set<std::string> logs;
   KeyRanges log_ranges;
   Manifest manifest;
@@ -32,18 +32,18 @@ struct Inventory {
   std::string NameOf(const TableInfo& table) const;
 
   bool has_torn_tail = false;
-  // OK, or where a log is damaged. `contents` has the bytes before the damage.
+  // OK if all logs are intact. Otherwise the place of the damage; `contents` has the bytes before the damage.
   leveldb::Status damage;
 
-  // Fails with Corruption if stored data is unreachable; `key` is then the first missing key, if known.
+  // Takes stock. Fails with Corruption if stored data is unreachable; `key` is then the first missing key, if known.
   //
-  // If another process may be writing the database, its logs are opened but not read: they are in `growing`, in
-  // order, and neither in `names` nor in `contents`.
+  // If `is_in_use`, another process may be writing: the logs are opened but not read. They are in `growing`, in order,
+  // and neither in `names` nor in `contents`.
   static leveldb::Status Take(const Folder& folder, bool is_in_use, Inventory* result, std::string* key);
   std::vector<std::unique_ptr<GrowingLog>> growing;
 
-  // Whether the manifest has grown or was replaced since, so that missing files may have been replaced too. Each
-  // opening for writing makes a manifest.
+  // Whether the manifest has grown or was replaced since the inventory was taken. If so, missing files may have been
+  // replaced. Each opening for writing makes a new manifest.
   bool HasChanged(const Folder& folder) const;
 
  private:

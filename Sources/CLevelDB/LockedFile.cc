@@ -14,20 +14,20 @@ using leveldb::Status;
 
 namespace {
 
-// The kernel's locks belong to the process, so their list is global.
+// The list is global, because the kernel's locks belong to the process.
 struct Registry {
   std::mutex mutex;
   std::set<std::pair<uint64_t, uint64_t>> files;  // device, inode
 };
 
 Registry& registry() {
-  // Never destroyed, because a database may be closed while the process ends.
+  // The list is never destroyed, because a database may be closed while the process ends.
   static Registry* registry = new Registry;
   return *registry;
 }
 
-// Takes the locks of C++ LevelDB and of goleveldb, which are independent. On file systems where they are one lock,
-// such as NFS and those of Apple's systems, the second is refused and the first excludes both.
+// Takes the fcntl lock of C++ LevelDB and the flock of goleveldb, which are independent. On file systems where both are
+// one lock, such as NFS and those of Apple's systems, the second is refused. Then only the fcntl lock is taken.
 int LockForBoth(int descriptor) {
   const int error = cfiles_lock(descriptor, true);
   if (error == -EWOULDBLOCK) return EAGAIN;

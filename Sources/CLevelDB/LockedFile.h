@@ -1,8 +1,8 @@
-// LevelDB's LOCK file: the locks of LevelDB's implementations, and a list of the files that this process has locked.
+// LevelDB's LOCK file. It is locked for both implementations of LevelDB, and listed while this process has it locked.
 //
-// C++ LevelDB takes an fcntl lock, goleveldb an flock. An fcntl lock is lost when any code in the process closes the
-// file, and does not exclude other users in the same process. So the list is checked, by device and inode, before the
-// file is opened.
+// C++ LevelDB takes an fcntl lock, and goleveldb an flock. An fcntl lock is lost when any code in the process closes
+// the file, and does not exclude other users in the same process. So before the file is opened, the list is searched
+// for its device and inode.
 
 #pragma once
 
@@ -14,7 +14,7 @@ namespace cldb {
 
 class LockedFile {
  public:
-  // Creates the file LOCK if necessary.
+  // Locks the file LOCK, which is created if necessary. Fails with CLDB_BUSY if another user has locked it.
   static leveldb::Status Acquire(Folder& folder, std::unique_ptr<LockedFile>* result);
   ~LockedFile();
   LockedFile(const LockedFile&) = delete;

@@ -36,7 +36,7 @@ struct Part {
   Slice text, other;
   bool is_of_another_program = false;
 
-  // False if the next field is cut, or has a tag or a value that LevelDB does not write.
+  // Reads the next field. Returns false if it is cut, or has a tag or a value that LevelDB does not write.
   bool Read(const char*& bytes, const char* limit) {
     if (!ReadShortVarint(bytes, limit, &tag)) return false;
     switch (tag) {
@@ -79,7 +79,7 @@ struct Named {
 
 class Reader {
  public:
-  // False if LevelDB does not write such a record. `other_writer` is set if another program does.
+  // Applies a record. Returns false if LevelDB writes no such record; sets `other_writer` if another program does.
   bool Apply(const Slice& record, std::string* other_writer) {
     const char* bytes = record.data();
     const char* limit = bytes + record.size();
@@ -123,12 +123,12 @@ class Reader {
         }
       }
     }
-    // A table that only moves to another level is deleted and added by one record.
+    // A table that moves to another level is deleted and added by one record, so tables are added after all deletions.
     tables.merge(added);
     return true;
   }
 
-  // What must hold after all records were read.
+  // Whether numbers and tables are consistent, after all records were read.
   bool IsSound() const {
     if (!has_log_number || !has_sequence || next_file_number == 0) return false;
     if (log_number >= next_file_number || previous_log_number >= next_file_number) return false;
@@ -147,7 +147,7 @@ class Reader {
  private:
   using Place = std::pair<uint64_t, uint64_t>;  // level, number
 
-  std::set<Place> placed;  // of all tables, also of those that were deleted: LevelDB uses no number twice
+  std::set<Place> placed;  // of all tables, also of deleted ones: LevelDB uses no number twice
 
   static std::string Printable(const Slice& name) {
     std::string text = name.ToString().substr(0, 64);
@@ -157,7 +157,7 @@ class Reader {
     return text;
   }
 
-  // Ranges of tables may overlap at the first level only.
+  // Whether key ranges of tables overlap at a level other than the first. The first level may have overlaps.
   bool LevelsOverlap() const {
     std::vector<std::pair<uint64_t, const Named*>> sorted;
     for (const auto& table : tables) {
@@ -203,7 +203,7 @@ Status Manifest::Read(const Slice& bytes, const std::string& path, Manifest* res
 
 void LowerSequence(std::string* bytes, size_t start, uint64_t offset,
                    const std::function<uint64_t(uint64_t)>& first_sequence) {
-  // The rest of a block that is too short for a header is filled with zeros.
+  // A rest of a block that is too short for a header is filled with zeros.
   const size_t left = kRecordBlockSize - offset % kRecordBlockSize;
   if (left < kRecordHeaderSize) start += left;
   if (start >= bytes->size()) return;
@@ -216,7 +216,7 @@ void LowerSequence(std::string* bytes, size_t start, uint64_t offset,
   const char* limit = bytes->data() + bytes->size();
   Part part;
   uint64_t log = 0;
-  // The number of the log comes before the sequence number.
+  // In a record, the number of the log comes before the sequence number.
   while (part_end < limit && part.tag != kLastSequence) {
     part_start = part_end;
     if (!part.Read(part_end, limit)) return;

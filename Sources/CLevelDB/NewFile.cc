@@ -136,9 +136,9 @@ Status NewFile::WriteAndSync() {
 }
 
 void NewFile::WriteZerosAhead() {
-  // As many as the file has bytes, so that a small log stays small.
+  // Adds as many zeros as the file has bytes, so that a small log stays small.
   constexpr uint64_t kFewest = 4 << 10, kMost = Folder::kMostZeros;
-  // Large records take most of the time themselves, and zeros would double their bytes.
+  // Large records get no zeros: writing such a record takes most of the time, and zeros would double its bytes.
   constexpr uint64_t kLargestRecord = 64 << 10;
   if (offset_ <= zeros_end_ || offset_ - synced_ > kLargestRecord) return;
   const uint64_t count = std::min(std::max(offset_, kFewest), kMost);

@@ -1,9 +1,9 @@
 // A new file of LevelDB: in memory until `Put`, then on disk.
 //
-// The first flush also flushes the folder, or the name could be lost in a crash.
+// The first flush also flushes the folder, because a crash could otherwise lose the name.
 //
-// Zeros are written after the end of a log, and appended bytes overwrite them. A flush then changes neither the size
-// of the file nor its blocks, so the file system has no metadata to flush, and takes about two thirds of the time.
+// Zeros are written after the end of a log, and appended bytes overwrite them. A flush then changes neither the size of
+// the file nor its blocks. So the file system has no metadata to flush, and a flush takes about two thirds of the time.
 // LevelDB's format allows the zeros, and RecordFile does not treat them as a torn tail.
 //
 // Safe to use from any thread.
@@ -33,13 +33,13 @@ class NewFile {
   ~NewFile() { Close(); }
 
   leveldb::Status Append(const leveldb::Slice& data);
-  // Writes the buffer of a log only. LevelDB also flushes a table after each block, which would be many small writes,
-  // but reads no table or manifest before it is synced or closed.
+  // Writes the buffer if the file is a log. LevelDB also flushes a table after each block, which would be many small
+  // writes, but it reads no table or manifest before the file is synced or closed.
   leveldb::Status Flush();
   leveldb::Status Sync();
-  // Harmless when repeated.
+  // Closes the file. Closing again does nothing.
   leveldb::Status Close();
-  // For tables only.
+  // Reads a part of a table. Only for tables.
   leveldb::Status Read(uint64_t offset, size_t count, leveldb::Slice* result, char* scratch) const;
   std::string bytes() const;
   // The sequence number of the first record of a log; 0 if there is none.
@@ -64,8 +64,8 @@ class NewFile {
   mutable std::mutex mutex_;  // guards what follows
   std::string name_;
   std::string start_;         // the first bytes
-  std::string buffer_;        // what is not on disk
-  size_t record_ = 0;         // where the last record of a manifest begins in it
+  std::string buffer_;        // the bytes that are not on disk yet
+  size_t record_ = 0;         // where the last record of a manifest begins in the buffer
   bool is_closed_ = false;
   int descriptor_ = -1;       // while it is open on disk
   uint64_t offset_ = 0;       // the end on disk
@@ -74,7 +74,7 @@ class NewFile {
   bool writes_zeros_;
   bool is_on_disk_ = false;
   bool name_is_flushed_ = false;
-  std::unique_ptr<TableFile> table_;  // once it is closed on disk; then it is never changed again
+  std::unique_ptr<TableFile> table_;  // set when a table is closed on disk, and never changed again
 };
 
 }  // namespace cldb

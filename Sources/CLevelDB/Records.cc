@@ -16,13 +16,13 @@ namespace {
 
 enum Type { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
-// No torn write of the journal is longer.
+// The longest tail that can be torn: no write of a journal is longer.
 constexpr uint64_t kLongestTail = uint64_t(2) << 30;
-// A batch begins with the sequence number of its first change (8 bytes) and their number (4).
+// A batch begins with the sequence number of its first change (8 bytes) and the number of its changes (4).
 constexpr size_t kBatchHeaderSize = 12;
 enum Change { kDeleted = 0, kStored = 1 };
 
-// Calls `see` with each key and value of a batch. False if the record is not a batch.
+// Calls `see` with each key and value of a batch. Returns false if the record is not a batch.
 template <typename See>
 bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
   if (record.size() < kBatchHeaderSize) return false;
@@ -41,8 +41,8 @@ bool Walk(const Slice& record, uint64_t* sequence, uint32_t* count, See see) {
   return found == *count;
 }
 
-// Cuts a log before the first batch that LevelDB would not have written, and marks it as damaged there. LevelDB
-// assumes without a check, for example, that no sequence number occurs twice.
+// Cuts a log before the first batch that LevelDB would not have written, and marks it as damaged there. For example,
+// LevelDB assumes without a check that no sequence number occurs twice.
 void CheckBatches(RecordFile* log) {
   RecordCursor cursor(log->bytes);
   Slice record;
@@ -84,7 +84,7 @@ struct Successor {
     return false;
   }
 
-  // Entries can contain the bytes of another database's log, which have other sequence numbers.
+  // Whether a fragment can come next. An entry can contain another database's log, with other sequence numbers.
   bool Accepts(const Slice& block, const Fragment& fragment) const {
     constexpr uint64_t kFarthest = uint64_t(1) << 24;
     if (kind == RecordFile::Kind::kManifest) return true;
@@ -157,7 +157,7 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   Successor successor = {kind};
   size_t good = 0;          // where the last whole record ends
   uint64_t wrong = size;    // where the first error is
-  bool is_written = false;  // whether not all bytes from there on are zeros
+  bool is_written = false;  // whether any byte after the first error is not 0
   for (uint64_t offset = 0; offset < size; offset += kRecordBlockSize) {
     if (wrong < size && size - wrong > kLongestTail) {
       result->tail = Tail::kDamage;
@@ -175,7 +175,7 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
         good = offset + count - rest.size();
         successor.Follow(record.bytes());
       }
-      // The rest at the end of a full block is too short for a header, and is filled with zeros.
+      // At the end of a full block, a rest that is too short for a header is filled with zeros.
       if (rest.empty() || (count == kRecordBlockSize && rest.size() < kRecordHeaderSize)) continue;
       wrong = offset + count - rest.size();
     }
@@ -190,7 +190,7 @@ Status RecordFile::Read(const Folder& folder, const std::string& name, Kind kind
   record = RecordJoiner();  // frees the last record
   result->bytes.resize(good);
   result->bytes.shrink_to_fit();
-  // Zeros are written ahead only in logs.
+  // Zeros are written ahead only in logs. At the end of a manifest, they are a torn tail.
   if (kind == Kind::kManifest) is_written |= wrong < size;
   if (result->tail == Tail::kNone && (is_written || !is_whole)) result->tail = Tail::kTorn;
   if (kind == Kind::kLog) CheckBatches(result);

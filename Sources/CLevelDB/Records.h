@@ -19,33 +19,33 @@
 
 namespace cldb {
 
-// A file is blocks, a record is one or more fragments, and no fragment crosses the end of a block. Each has a header:
-// checksum (4 bytes), length (2), type (1).
+// A file consists of blocks, and a record of one or more fragments, none of which crosses the end of a block. Each
+// fragment has a header: checksum (4 bytes), length (2), type (1).
 constexpr size_t kRecordBlockSize = 32768;
 constexpr size_t kRecordHeaderSize = 7;
 
 struct Fragment {
   int type = 0;
   size_t size = 0;     // with the header
-  bool whole = false;  // it lies inside of the block, and has the right checksum
+  bool whole = false;  // the fragment ends inside of the block and has the right checksum
 
-  // Whether a record begins with it.
+  // Whether a record begins with this fragment.
   bool begins() const;
 };
 
-// The fragment at the start of the rest of a block.
+// Reads the fragment at the start of `block`, which is the rest of a block.
 Fragment ReadFragment(const leveldb::Slice& block);
 
 bool AreZeros(const leveldb::Slice& bytes);
 
-// Joins a record from its fragments.
+// Joins the fragments of records.
 class RecordJoiner {
  public:
-  // Takes the next fragment from the rest of a block. False, with nothing taken, if no complete fragment follows.
+  // Takes the next fragment from the rest of a block. Returns false, with nothing taken, if no valid one follows.
   bool Take(leveldb::Slice* block);
   // Whether the last fragment was the end of a record.
   bool is_whole() const { return !is_inside_; }
-  // The bytes of the record that has just ended; valid until the next call, and while the block is.
+  // The bytes of the record that has just ended. They are valid until the next `Take`, and only as long as the block.
   leveldb::Slice bytes() const { return is_joined_ ? leveldb::Slice(joined_) : single_; }
 
  private:
@@ -59,7 +59,7 @@ class RecordJoiner {
 class RecordCursor {
  public:
   explicit RecordCursor(const leveldb::Slice& bytes) : bytes_(bytes) {}
-  // False after the last one. `record` is valid until the next call.
+  // Returns false after the last record. `record` is valid until the next call.
   bool Next(leveldb::Slice* record);
   // Where the next record begins.
   size_t offset() const { return offset_; }
@@ -74,8 +74,8 @@ struct RecordFile {
   enum class Kind { kLog, kManifest };
   enum class Tail {
     kNone,    // the file ends with a whole record; in a log, zeros may follow it
-    kTorn,    // one record, the last, is cut or garbled. A flush was never confirmed for it, since each
-              // record is flushed before the next is written
+    kTorn,    // only the last record is cut or garbled. No other can be unconfirmed, because each record is flushed
+              // before the next is written
     kDamage,  // whole records follow garbled bytes, or a batch is one that LevelDB would not have written
   };
 
@@ -84,19 +84,19 @@ struct RecordFile {
   uint64_t file_size = 0;
   Tail tail = Tail::kNone;
 
-  // Fails only if the system does, not for wrong bytes. Memory is allocated only for whole records, so that a sparse
-  // file costs none.
+  // Reads a file. Fails only if the system does, not for wrong bytes. Memory is allocated only for whole records, so
+  // that a sparse file costs none.
   static leveldb::Status Read(const Folder& folder, const std::string& name, Kind kind, RecordFile* result);
 };
 
 // Receives the keys and values of batches, in order.
 using EntryReceiver = std::function<void(const leveldb::Slice& key, const leveldb::Slice& value)>;
 
-// Calls `see` with each key and value of a record, if the whole record is a batch. Otherwise returns false.
+// Calls `see` with each key and value of a record that is a batch. Returns false, without a call, if it is not a batch.
 bool ReadBatch(const leveldb::Slice& record, const EntryReceiver& see);
 
-// The first and the last key of those that begin with the same byte, which is different for each kind of key in a
-// journal.
+// Ranges of keys: each has the first and the last of all keys that begin with the same byte. In a journal, each kind of
+// key begins with a different byte.
 using KeyRanges = std::vector<std::pair<std::string, std::string>>;
 
 // The ranges of keys in intact bytes of a log.
@@ -108,10 +108,10 @@ KeyRanges ReadKeyRanges(const std::string& log);
 // knows what was written can detect that something is missing. For one thread at a time.
 class GrowingLog {
  public:
-  // `folder` must outlive the result.
+  // Opens a log. `folder` must outlive the result.
   static leveldb::Status Open(const Folder& folder, const std::string& name, std::unique_ptr<GrowingLog>* result);
 
-  // Reads the batches completed since the last call.
+  // Calls `see` with the entries of the batches that were completed since the last call.
   leveldb::Status Read(const EntryReceiver& see);
 
  private:

@@ -28,7 +28,7 @@ bool Uncompress(const Slice& compressed, std::string* result) {
     return false;
   result->clear();
   result->reserve(size);
-  // Each element is a tag and either bytes or a reference to bytes before it.
+  // Each element is a tag and either bytes or a reference to bytes of the result.
   while (bytes < limit) {
     const unsigned char tag = static_cast<unsigned char>(*bytes++);
     const uint64_t room = size - result->size();

@@ -17,15 +17,15 @@ namespace {
 
 thread_local bool is_refused = false;
 
-// LevelDB never recovers from a failure of background work. A lack of descriptors is temporary, so the work waits for
-// its end, but no longer than a writer without room should wait.
+// LevelDB never recovers from a failure of background work. A lack of descriptors is temporary, so the work waits until
+// some are free, but no longer than a writer should wait for the work.
 constexpr auto kRest = std::chrono::milliseconds(10);
 constexpr int kMostRests = 500;
 
 class Writer final : public leveldb::WritableFile {
  public:
   explicit Writer(std::shared_ptr<NewFile> file) : file_(std::move(file)) {}
-  // LevelDB closes no log.
+  // LevelDB itself does not close logs.
   ~Writer() override { file_->Close(); }
   Status Append(const Slice& data) override { return file_->Append(data); }
   Status Close() override { return file_->Close(); }
@@ -97,7 +97,7 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
   for (const auto& file : staged) {
     const bool takes_name = file.first == "CURRENT" || IsKeptLog(file.second);
     if (inventory_.names.count(file.first) > 0 && !takes_name) replaced.insert(file.first);
-    // Both are written under a temporary name, and then renamed.
+    // CURRENT (with the manifest's number) and a kept log are written under a temporary name, and then renamed.
     FileName name = FileName::Parse(file.first);
     if (name.kind == Kind::kManifest || IsKeptLog(file.second)) {
       std::string temporary = FileName::Of(Kind::kTemporary, name.number);
@@ -127,7 +127,7 @@ Status StagedEnv::BeginWriting(const std::function<Status(const Slice&)>& holds,
   }
   is_writing_.store(true, std::memory_order_release);
   for (const std::string& name : removed) {
-    // A leftover costs space, and is removed by the next opening.
+    // If the removal fails, the file only costs space, and the next opening removes it.
     if (replaced.count(name) == 0 && staged.count(name) == 0) RemoveFile(folder_->PathOf(name));
   }
   worker_.Release();
@@ -140,7 +140,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
   Kind kind = FileName::Parse(name).kind;
   if (kind == Kind::kLog) {
     if (inventory_.logs.count(name) > 0) {
-      // LevelDB has read the whole log, or never requested it.
+      // When LevelDB reads a log, the log leaves `contents`.
       if (inventory_.contents.count(name) == 0) return Status::OK();
       return Failed(CLDB_IO, folder_->PathOf(name), "LevelDB has not read this log");
     }
@@ -151,7 +151,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
     std::unique_ptr<TableCursor> table;
     Status status = TableCursor::Open(*folder_, name, nullptr, &table);
     if (status.ok()) status = table->AddRanges(&ranges);
-    // The table was unfinished at a crash. Its sources exist, or the database would lack tables.
+    // The table was unfinished at a crash. The files that it was made from exist, or the database would lack tables.
     if (status.IsCorruption()) return Status::OK();
     if (!status.ok()) return status;
   }
@@ -170,7 +170,7 @@ Status StagedEnv::CheckLeftover(const std::string& name, const std::function<Sta
 
 Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
   std::string temporary;
-  // The tables, then the manifest that names them, then CURRENT, which names the manifest.
+  // The order: tables and logs, the manifest that names the tables, and CURRENT, which names the manifest.
   for (Kind kind : {Kind::kTable, Kind::kLog, Kind::kManifest}) {
     for (const auto& file : staged) {
       FileName name = FileName::Parse(file.first);
@@ -179,7 +179,7 @@ Status StagedEnv::PutAll(const Staged& staged, std::vector<std::string>* made) {
       made->push_back(is_kept_log ? FileName::Of(Kind::kTemporary, name.number) : file.first);
       CLDB_TRY(file.second->Put(made->back()));
       if (is_kept_log) CLDB_TRY(file.second->Rename(file.first));
-      // The file has the same entries and the same name as before, so there is nothing to undo.
+      // A kept log has the same entries and the same name as before, so there is nothing to undo.
       if (is_kept_log) made->pop_back();
       if (kind == Kind::kManifest) temporary = FileName::Of(Kind::kTemporary, name.number);
     }
@@ -274,8 +274,8 @@ Status StagedEnv::NewWritableFile(const std::string& path, leveldb::WritableFile
 }
 
 Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFile** result) {
-  // Called for the manifest and the last log. A closed file is never appended to, because it must not be flushed
-  // again after a failed flush. LevelDB makes a new manifest instead, and a small log is copied here.
+  // LevelDB calls this for the manifest and the last log. A closed file is never appended to, because it must not be
+  // flushed again after a failed flush. LevelDB makes a new manifest instead, and a small log is copied here.
   *result = nullptr;
   const std::string name = folder_->NameOf(path);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -289,7 +289,7 @@ Status StagedEnv::NewAppendableFile(const std::string& path, leveldb::WritableFi
 }
 
 bool StagedEnv::FileExists(const std::string& path) {
-  // Called only for CURRENT, while LevelDB opens.
+  // LevelDB calls this only for CURRENT, while it opens.
   const std::string name = folder_->NameOf(path);
   return Find(name) != nullptr || inventory_.names.count(name) > 0;
 }
@@ -327,7 +327,7 @@ Status StagedEnv::CreateDir(const std::string&) {
 }
 
 Status StagedEnv::GetFileSize(const std::string& path, uint64_t* size) {
-  // Called before `NewAppendableFile`. The size is that without a torn tail.
+  // LevelDB calls this before `NewAppendableFile`. The size is that of the log without a torn tail.
   if (folder_->NameOf(path) != kept_log_name_) return Status::NotSupported(path, "only a log is appended to");
   *size = kept_log_bytes_.size();
   return Status::OK();
@@ -346,7 +346,7 @@ Status StagedEnv::RenameFile(const std::string& from, const std::string& to) {
 // MARK: Locks and threads
 
 Status StagedEnv::LockFile(const std::string&, leveldb::FileLock** lock) {
-  // The file is locked before anything is read. A read-only database relies on the journal's own lock.
+  // LOCK is locked elsewhere, before anything is written. A read-only database relies on the journal's own lock.
   *lock = new leveldb::FileLock;
   return Status::OK();
 }

@@ -1,12 +1,12 @@
-// LevelDB's environment. LevelDB rewrites a folder when it opens it: the log becomes a table, a new manifest is made,
-// old files are removed, or truncated because their numbers are reused. Here that happens in memory first.
+// LevelDB's environment. When LevelDB opens a folder, it rewrites it: the log becomes a table, a new manifest is made,
+// and old files are removed, or truncated because their numbers are reused. Here that happens in memory first.
 //
 // Invariants:
 //  1. Until `BeginWriting`, nothing changes on disk. New files are staged, and removed files are hidden.
 //  2. LevelDB reads its manifest and its logs from bytes that were read to their end and checked (Inventory.h).
-//  3. No byte of a record or a table is ever overwritten: each file is new. A small log is copied, and the flushed
-//     copy replaces it and is appended to. (If each opening made a table of the last session's log, there would be as
-//     many tables as openings.)
+//  3. No byte of a record or a table is ever overwritten: each file is new. A small log is copied. The flushed copy
+//     replaces the log, and new records are appended to it. (If each opening made a table of the last session's log,
+//     there would be as many tables as openings.)
 //  4. A file is removed only if its contents are known to be elsewhere: a log that was read to its end, once a
 //     flushed manifest names its flushed table; a file of this session that LevelDB has replaced; or a leftover of a
 //     crash whose first and last keys are in the database. Any other file stays, and if its name is needed, writing
@@ -36,18 +36,18 @@ namespace cldb {
 
 class StagedEnv final : public leveldb::EnvWrapper {
  public:
-  // `lock` is null for reading only, and if its file does not exist yet. A log of up to `kept_log_size` bytes is
-  // reused.
+  // `lock` is null if the database is open for reading only, or if its file does not exist yet. A log of up to
+  // `kept_log_size` bytes is reused.
   StagedEnv(std::unique_ptr<Folder> folder, Inventory inventory, std::unique_ptr<LockedFile> lock,
             size_t kept_log_size);
 
   Folder& folder() { return *folder_; }
   const Inventory& inventory() const { return inventory_; }
-  // For a database in use; for one thread at a time.
+  // The logs of a database that is in use by another process. For one thread at a time.
   std::vector<std::unique_ptr<GrowingLog>>& growing_logs() { return inventory_.growing; }
   Worker& worker() { return worker_; }
 
-  // Refuses new staged files. LevelDB can still read, but compactions fail at their first step.
+  // Refuses new staged files from now on. LevelDB can still read, but compactions fail at their first step.
   void Seal() { is_sealed_ = true; }
 
   // Writes the staged files to disk, and lets LevelDB write from now on. `holds` returns whether the database has a
@@ -57,8 +57,8 @@ class StagedEnv final : public leveldb::EnvWrapper {
                                std::string* key);
   bool is_writing() const { return is_writing_.load(std::memory_order_acquire); }
 
-  // Whether a write of this thread failed since the last call because the system had no descriptor for a new log.
-  // LevelDB has then written nothing.
+  // Whether a write of this thread failed since the last call of this function, because the system had no descriptor
+  // for a new log. LevelDB has then written nothing.
   bool TakeRefusal();
 
   leveldb::Status NewSequentialFile(const std::string& path, leveldb::SequentialFile** result) override;
@@ -103,7 +103,7 @@ class StagedEnv final : public leveldb::EnvWrapper {
   Staged staged_;             // by name
   // The last log that LevelDB has read, if it is to be reused.
   std::string kept_log_name_, kept_log_bytes_;
-  // The last log that LevelDB has made, or reuses, and the previous one, which stays until its contents are in a table.
+  // The log that LevelDB made or reused last, and the one before, which stays until its contents are in a table.
   Log log_, previous_log_;
   std::set<std::string> hidden_;   // names on disk that LevelDB has removed
   std::set<std::string> session_;  // names that LevelDB may remove once writing has begun
@@ -112,7 +112,7 @@ class StagedEnv final : public leveldb::EnvWrapper {
   Worker worker_;
 };
 
-// Drops LevelDB's info log. LevelDB also reports what matters as a status.
+// Drops LevelDB's info log. LevelDB also reports everything that matters as a status.
 class NullLogger final : public leveldb::Logger {
  public:
   void Logv(const char*, std::va_list) override {}

@@ -20,19 +20,20 @@ constexpr unsigned char kTableMagic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x
 constexpr size_t kBlockTrailerSize = 5;
 constexpr char kUncompressed = 0, kSnappy = 1;
 
-// Whether a block with its trailer is inside of a file, and below the largest size.
+// Whether a block with its trailer is inside of a file, and has at most the largest size.
 bool IsPlace(uint64_t offset, uint64_t size, uint64_t file_size) {
   return size <= kLargestBlock && offset <= file_size && size <= file_size - offset &&
          file_size - offset - size >= kBlockTrailerSize;
 }
 
-// Unambiguous: in place of the magic number's fourth byte, a block of that length has its compression type, 0 or 1.
+// Whether bytes are a footer. A block has its compression type, 0 or 1, in place of the fourth byte of the magic
+// number, so no block looks like a footer.
 bool IsFooter(const char* bytes, size_t count) {
   return count == kFooterSize &&
          std::memcmp(bytes + kFooterSize - sizeof(kTableMagic), kTableMagic, sizeof(kTableMagic)) == 0;
 }
 
-// The place of the index block in a footer; false if a handle points outside of the file.
+// Reads the place of the index block from a footer. Returns false if a handle points outside of the file.
 bool ReadFooter(const char* bytes, uint64_t file_size, uint64_t* offset, uint64_t* size) {
   const char* limit = bytes + kFooterSize - sizeof(kTableMagic);
   for (int handle = 0; handle < 2; handle++) {  // the metaindex block's, then the index block's
@@ -47,8 +48,8 @@ bool BlockIsWhole(const char* bytes, size_t count) {
   return Checksum(bytes, count - 4) == ReadFixed32(bytes + count - 4);
 }
 
-// The contents of a block of `count` bytes with its trailer; `buffer` holds them if the block is compressed. Returns
-// null, or an error.
+// Finds the contents of a block of `count` bytes with its trailer. If the block is compressed, `buffer` holds them.
+// Returns null, or a text that says what is wrong.
 const char* ReadContents(const char* bytes, size_t count, std::string* buffer, Slice* contents) {
   if (count < kBlockTrailerSize) return "a block of the table is too short";
   const size_t size = count - kBlockTrailerSize;
@@ -62,16 +63,16 @@ const char* ReadContents(const char* bytes, size_t count, std::string* buffer, S
   return nullptr;
 }
 
-// Reads a number of up to 32 bits. Most of those in blocks have one byte.
+// Reads a number of up to 32 bits. Most numbers in blocks have one byte.
 inline bool ReadLength(const char*& bytes, const char* limit, uint64_t* value) {
   if (bytes == limit || *bytes & 0x80) return ReadShortVarint(bytes, limit, value);
   *value = *bytes++;
   return true;
 }
 
-// The first and the last key of a block; empty without entries. False if LevelDB could not have written or read the
-// block: each entry must be inside, each key an internal key after the previous one, and each restart point the
-// offset of a complete key.
+// Checks a block, and finds its first and last key, which are empty if it has no entries. Returns false if LevelDB
+// could not have written or read the block: each entry must be inside, each key an internal key after the previous one,
+// and each restart point the offset of a complete key.
 bool ReadBlock(const Slice& contents, std::string* first, std::string* last) {
   first->clear();
   last->clear();
@@ -112,7 +113,7 @@ TableIndex::TableIndex(std::string block, uint64_t file_size, bool* valid) : blo
   *valid = false;
   const size_t restarts = ReadFixed32(&block_[block_.size() - 4]);
   entries_end_ = block_.size() - 4 * (restarts + 1);
-  // A block without entries has one restart point that refers to none.
+  // A block without entries has one restart point that refers to no entry.
   count_ = entries_end_ > 0 ? restarts : 0;
   uint64_t end = 0;
   for (size_t index = 0; index < count_; index++) {
@@ -126,7 +127,7 @@ TableIndex::TableIndex(std::string block, uint64_t file_size, bool* valid) : blo
 
 bool TableIndex::Allows(uint64_t offset, const Slice& first, const Slice& last) const {
   if (last.empty()) return false;
-  // The first entry whose key is not below the last key of the block.
+  // Finds the first entry whose key is not below the last key of the block.
   size_t index = 0;
   for (size_t end = count_; index < end;) {
     const size_t middle = index + (end - index) / 2;
@@ -156,7 +157,7 @@ bool TableIndex::ReadEntry(size_t index, Slice* key, uint64_t* offset, uint64_t*
   *key = Slice(entry, unshared);
   entry += unshared;
   // Each entry must be a restart point, or LevelDB would read a handle that was not checked here. After the last
-  // restart point comes their number, which is lower than the offset of any second entry.
+  // restart point comes their number, which is below the offset of any second entry, so a further entry is refused.
   const char* next = entry + value_size;
   if (next < limit && next != &block_[ReadFixed32(limit + 4 * (index + 1))]) return false;
   return ReadVarint(entry, limit, offset) && ReadVarint(entry, limit, size);

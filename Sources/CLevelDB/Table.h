@@ -20,23 +20,23 @@
 namespace cldb {
 
 // The index of a table: a block with an entry for each data block, in the order of keys and offsets. Each entry is a
-// restart point, and its key is at or after the last key of the block.
+// restart point. The key of an entry is at or after the last key of its data block.
 class TableIndex {
  public:
   TableIndex() = default;
-  // The entries of the block were checked. `valid` is false if they are not an index of a table of `file_size` bytes.
+  // The caller has checked the block's entries. `valid` becomes false if they can't index a file of `file_size` bytes.
   TableIndex(std::string block, uint64_t file_size, bool* valid);
 
   // Whether the index allows a data block at an offset of the file to have the keys from `first` to `last`.
   bool Allows(uint64_t offset, const leveldb::Slice& first, const leveldb::Slice& last) const;
 
  private:
-  // False if the entry lacks a complete key, or an offset and a size after it.
+  // Reads an entry: a key, and then an offset and a size. Returns false if one of them is incomplete.
   bool ReadEntry(size_t index, leveldb::Slice* key, uint64_t* offset, uint64_t* size) const;
   leveldb::Slice KeyOf(size_t index) const;
 
   std::string block_;
-  // The end of the entries of the block, and the start of its restart points.
+  // The offset in the block at which its entries end and its restart points start.
   size_t entries_end_ = 0;
   size_t count_ = 0;
 };
@@ -66,7 +66,7 @@ class TableFile final : public leveldb::RandomAccessFile {
   const Folder& folder_;
   OpenFile file_;
   std::optional<TableInfo> info_;
-  // Read with the footer, which LevelDB reads first and once, before it shares the table among threads.
+  // Set when LevelDB reads the footer, which it does once and first, before it shares the table among threads.
   mutable uint64_t index_offset_ = 0;
   mutable TableIndex index_;
 };
@@ -74,13 +74,13 @@ class TableFile final : public leveldb::RandomAccessFile {
 // Iterates over the keys of one table. Unreadable blocks are skipped, and then `status` is not OK.
 class TableCursor {
  public:
-  // `info`: see `TableFile`.
+  // Opens a table. `info` is as in `TableFile::Open`.
   static leveldb::Status Open(const Folder& folder, const std::string& name, const TableInfo* info,
                               std::unique_ptr<TableCursor>* result);
 
-  // Reads two blocks for each range.
+  // Adds the table's ranges of keys. Reads two blocks for each range.
   leveldb::Status AddRanges(KeyRanges* ranges);
-  // Moves to the first key at or after this one.
+  // Moves to the first key at or after `key`.
   void Seek(const leveldb::Slice& key);
   bool IsAtKey() const { return position_->Valid(); }
   leveldb::Slice key() const { return UserKey(position_->key()); }
@@ -88,7 +88,7 @@ class TableCursor {
   leveldb::Status status() const { return position_->status(); }
 
  private:
-  // The order of user keys: each is written once, so trailers need no comparison.
+  // The order of user keys. Each key is written once, so trailers need no comparison.
   class KeyOrder final : public leveldb::Comparator {
    public:
     int Compare(const leveldb::Slice& left, const leveldb::Slice& right) const override {

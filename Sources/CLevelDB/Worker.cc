@@ -27,7 +27,7 @@ void Worker::Start() {
       }
     });
   } catch (const std::system_error&) {
-    // Without a thread, writers run the work.
+    // If the system refuses the thread, writers run the work.
   }
 }
 

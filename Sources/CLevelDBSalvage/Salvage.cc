@@ -29,9 +29,9 @@ using leveldb::Status;
 
 namespace {
 
-// Reads every whole batch of a log, also after errors. There, bytes of an entry may be mistaken for a batch, so the
-// caller must verify each entry. `is_altered` is set if anything was skipped. Fails with the status of the first
-// unreadable block, after reading the others.
+// Reads every whole batch of a log, also after errors. After an error, bytes of an entry may be mistaken for a batch,
+// so the caller must verify each entry. Sets `is_altered` if a record follows an error or is not a batch. If blocks
+// can't be read, reads the others and returns the first failure.
 Status ReadAround(const Folder& folder, const std::string& name, bool* is_altered, const EntryReceiver& see) {
   cldb::OpenFile file;
   CLDB_TRY(folder.OpenForReading(name, &file));
@@ -130,7 +130,7 @@ cldb_salvage* cldb_salvage_open(const char* path, int folder, cldb_receiver rece
     if (found.kind == FileName::Kind::kTable) taken = salvage->TakeTable(name);
     if (found.kind == FileName::Kind::kLog) taken = salvage->TakeLog(name);
     if (taken.ok()) continue;
-    // A shortage is temporary, so it says nothing about the file.
+    // A lack of descriptors or memory is temporary, so it says nothing about the file.
     if (cldb::IsShortage(taken)) {
       Translate(taken, status);
       return nullptr;

@@ -1,6 +1,6 @@
 #include "CSHA256.h"
 
-#if !defined(__APPLE__)  // There, CryptoKit does this.
+#if !defined(__APPLE__)  // Apple's systems have CryptoKit.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

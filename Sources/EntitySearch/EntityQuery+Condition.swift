@@ -5,23 +5,23 @@ import Journaling
 extension EntityQuery {
   /// A condition on one part of an entity.
   ///
-  /// Values compare as in an index, so that a search finds the same with and without one: texts by their bytes, numbers
-  /// by value, and a missing part is null.
+  /// Values are compared as in an index, so that a search has the same results with and without an index: texts by
+  /// their bytes, numbers by value, and a missing part as null.
   public struct Condition: Hashable, Sendable {
-    /// An attribute, a path inside one such as `name.common`, or one of the catalog's fields such as `@category`.
+    /// The part's name: an attribute, a path such as `name.common`, or a field of the catalog such as `@category`.
     public let field: String
     private let ranges: [ValueRange]
-    /// An array or a dictionary that matches too: ranges can't distinguish these.
+    /// An array or a dictionary that also matches, because ``ranges`` can't tell arrays and dictionaries apart.
     private let composite: FieldValue?
-    /// Whether all other values match instead.
+    /// Whether the condition holds for all values except those in ``ranges`` and ``composite``.
     private let isNegated: Bool
-    /// The path of an attribute without dots in its name; nil for other fields, which have to be interpreted.
+    /// The path of ``field`` if it is an attribute without dots in its name; nil if the name has to be interpreted.
     private let path: AttributePath?
 
-    /// The condition that a part has that value.
+    /// Makes the condition that a part has a given value.
     public init(_ field: String, is value: FieldValue) { self.init(field, isOne: [value]) }
 
-    /// The condition that a part has one of the values, or a value in one of the ranges.
+    /// Makes the condition that a part has one of the values, or a value in one of the ranges.
     package init(
       _ field: String, isOne values: [FieldValue] = [], in ranges: [ValueRange] = [], isNegated: Bool = false
     ) {
@@ -33,7 +33,7 @@ extension EntityQuery {
       path = field.isEmpty || field.hasPrefix("@") || field.contains(".") ? nil : AttributePath([field])
     }
 
-    /// The ranges of an index that include all matches, and maybe others; nil if no index helps.
+    /// The index that finds all matches, and maybe other entities, and the ranges to look up; nil if no index helps.
     package var lookup: (path: AttributePath, ranges: [ValueRange])? {
       guard let path, composite == nil, !isNegated else { return nil }
       return (path, ranges)

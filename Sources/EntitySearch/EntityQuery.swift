@@ -4,15 +4,15 @@ public import Journaling
 
 /// A query for entities that match all of its criteria.
 public struct EntityQuery: Hashable, Sendable {
-  /// An entity's name, such as `item:42`, or a text that is part of the label or of a text in the entity, ignoring
-  /// case. The texts are those of the attributes, also inside arrays and dictionaries (but not their keys), the kind of
-  /// an item, and the name and the media type of an image.
+  /// An entity's name, such as `item:42`, or a text to search for, ignoring case. The search covers the entity's label,
+  /// the texts in its attributes, also inside arrays and dictionaries (but not their keys), the kind of an item, and
+  /// the name and the media type of an image. Nil matches all entities.
   public var text: String?
-  /// The kind of items. `category`, `image`, `tag` and `rule` stand for the other kinds of entities.
+  /// The kind of the items to find, or `category`, `image`, `tag` or `rule`; nil for entities of all kinds.
   public var kind: String?
-  /// The categories of the items.
+  /// The categories of the items to find; nil for all entities.
   public var categories: Set<CategoryID>?
-  /// The conditions on parts.
+  /// The conditions that the parts of an entity must meet.
   public var conditions: [Condition]
 
   /// Makes a query, by default for all entities.
@@ -25,7 +25,7 @@ public struct EntityQuery: Hashable, Sendable {
     self.conditions = conditions
   }
 
-  /// Whether an entity with that record matches.
+  /// Whether an entity with the given record matches the query.
   public func matches(_ entity: EntityKey, _ record: EntityRecord) -> Bool {
     // Texts are compared by bytes, as in indexes.
     if let kind, !Catalog.kindName(of: record, entity.kind).utf8.elementsEqual(kind.utf8) { return false }
@@ -37,7 +37,7 @@ public struct EntityQuery: Hashable, Sendable {
     return conditions.allSatisfy { $0.holds(of: record, entity.kind) } && hasText(entity, record)
   }
 
-  /// The entity that the text names, or nil if it names none.
+  /// The entity whose name ``text`` is, or nil if it is not an entity's name.
   public var namedEntity: EntityKey? {
     text.flatMap { $0.contains(":") ? try? Catalog.entity(named: $0) : nil }
   }
@@ -58,28 +58,28 @@ public struct EntityQuery: Hashable, Sendable {
 
 /// An entity that a query found.
 public struct FoundEntity: Sendable {
-  /// Its kind and number.
+  /// The kind and the number of the entity.
   public let entity: EntityKey
-  /// Its record. If it was deleted, this is the last record.
+  /// The record of the entity, or the last record of a deleted entity.
   public let record: EntityRecord
-  /// The revision that deleted it, or nil if it exists.
+  /// The revision that deleted the entity, or nil if the entity exists.
   public let deleted: Revision?
 
-  /// A short name for people.
+  /// A short name of the entity for people; nil if the record has none.
   public var label: String? { Catalog.label(of: record, of: entity.kind) }
   /// The kind of the item, or `category`, `image`, `tag` or `rule`.
   public var kind: String { Catalog.kindName(of: record, entity.kind) }
 }
 
 extension Journal where State == Catalog {
-  /// Calls `body` with each matching entity, in the order of kinds and numbers, until it returns false.
+  /// Calls `body` with each matching entity, in the order of kinds and numbers, until `body` returns false.
   /// - Parameters:
   ///   - selector: the point in time to search.
-  ///   - deleted: whether to search, by their last records, only the entities that were deleted by then. Those whose
-  ///     last record was pruned or erased are not found.
-  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and what `body` throws.
-  /// - Complexity: O(h) reads of the log for the h events of the entity, if the query names one. Otherwise O(n) for n
-  ///   entities of the kind, the categories or the catalog.
+  ///   - deleted: whether to search only entities that were deleted by that point in time, as of their last records.
+  ///     Entities whose last record was pruned or erased are not found.
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and the errors of `body`.
+  /// - Complexity: If the query names an entity: O(h) reads of the log for its h events. Otherwise O(n) for the n
+  ///   entities of the kind, of the categories or of the catalog.
   public func find(
     _ query: EntityQuery, asOf selector: RevisionSelector = .head(), deleted: Bool = false,
     _ body: (FoundEntity) throws -> Bool
@@ -117,13 +117,13 @@ extension Journal where State == Catalog {
     return FoundEntity(entity: entity, record: record, deleted: last.revision)
   }
 
-  /// The entities that a restore of a category covers: the category, and the items that are or were in it.
+  /// A category, and the items that are in it now or were at a point in time: what a restore of the category covers.
   public func entities(ofCategory id: CategoryID, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(in: id).map(\.id) }
     return [id.entity] + Set(items).sorted().map(\.entity)
   }
 
-  /// The items that have or had a kind, now or at a point in time.
+  /// The items that have a kind now or had it at a point in time.
   public func entities(ofKind kind: String, asOf selector: RevisionSelector) throws -> [EntityKey] {
     let items = try [state, state(asOf: selector)].flatMap { $0.items(ofKind: kind).map(\.id) }
     return Set(items).sorted().map(\.entity)
@@ -131,14 +131,14 @@ extension Journal where State == Catalog {
 }
 
 extension Catalog {
-  /// The kind of an item with that record. For other entities, it is `category`, `image`, `tag` or `rule`.
+  /// The kind of an item with the given record; `category`, `image`, `tag` or `rule` for other entities.
   static func kindName(of record: EntityRecord, _ kind: EntityKind) -> String {
     if kind == .item, let fields = try? ItemFields(record) { return record.text(at: fields.kind) }
     return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
   }
 
-  /// The entities whose content was erased, in the order of kinds and numbers, without tags, which no restore
-  /// touches.
+  /// The entities whose content was erased, in the order of kinds and numbers, except tags and rules, which no restore
+  /// changes.
   package var erasedEntities: [EntityKey] {
     zip(0..., tables).flatMap { kind, table in
       table.erasedNumbers.map { EntityKey(kind: EntityKind(rawValue: kind), number: $0) }
@@ -153,7 +153,7 @@ extension Catalog {
     }
   }
 
-  /// The entities that may match, in order.
+  /// All entities that match a query, and maybe others, in the order of kinds and numbers.
   fileprivate func candidates(_ query: EntityQuery) -> AnySequence<(EntityKey, EntityRecord)> {
     if let categories = query.categories {
       return AnySequence(

@@ -4,14 +4,14 @@ package import Journaling
 
 /// The entries between two points in time.
 ///
-/// A window between dates has the entries from the first date on and before the second. A revision, a tag or an entity
-/// names an entry: the window begins after the first one named, and ends with the second.
+/// Each border is a date, or an entry that a revision, a tag or an entity names. The window begins at the first date or
+/// after the first entry, and ends before the second date or with the second entry.
 package struct EntryWindow: Sendable {
   /// The last entry before the window.
   package let start: Revision
-  /// The last entry of the window, or an earlier one if it has none.
+  /// The last entry of the window. If the window has no entries, this is ``start`` or an earlier entry.
   package let end: Revision
-  /// The dates, for each border that is one.
+  /// The dates of the borders; nil for a border that is an entry.
   private let dates: (start: Timestamp?, end: Timestamp?)
 
   /// The revisions in the window; nil if there are none.
@@ -24,12 +24,12 @@ package struct EntryWindow: Sendable {
     dates = (start.date, end.date)
   }
 
-  /// Whether an entry is outside, because its date is later than that of its clock, which is inside.
+  /// Whether an entry is after the window by the date that orders it, but inside by its clock's date.
   package func isInside(byClock entry: Entry) -> Bool {
     entry.revision > max(start, end) && isInside(entry.clockDate)
   }
 
-  /// Whether a date is inside. False if the window has no last date.
+  /// Whether a date is inside the window. False if the window does not end at a date.
   package func isInside(_ date: Date) -> Bool {
     guard let last = dates.end else { return false }
     return date < last.date && dates.start.map { $0.date <= date } ?? true
@@ -40,7 +40,7 @@ package struct EntryWindow: Sendable {
 }
 
 extension Journal {
-  /// The entries since a point, until another. Unlike ``revision(at:)``, it accepts dates before the base of a pruned
+  /// The window between two points in time. Unlike ``revision(at:)``, this accepts dates before the base of a pruned
   /// history.
   package func window(
     since: RevisionSelector = .start, until: RevisionSelector = .head()

@@ -6,7 +6,7 @@ struct Bug: CatalogItem, Equatable {
   static let kind = "bug"
 
   var title: String
-  /// From 0 to 5, also in halves.
+  /// How scary the bug is, from 0 to 5; halves are allowed.
   var rating = 0.0
 }
 
@@ -20,7 +20,7 @@ struct BugDatabase {
   /// Opens the database, which is empty at the first launch.
   init(at url: URL) throws { journal = try .openOrCreate(at: url) }
 
-  /// All bugs, in the order in which they were added; as of an earlier time, if one is named.
+  /// All bugs, in the order in which they were added; now, or as of an earlier time.
   func bugs(asOf selector: RevisionSelector = .head()) throws -> ItemQuery<Bug> {
     try journal.state(asOf: selector).items()
   }
@@ -41,7 +41,7 @@ struct BugDatabase {
     try journal.commit(note: "delete") { try $0.delete(id) }
   }
 
-  /// Sets both pictures of a bug, or neither. Earlier pictures are replaced.
+  /// Sets both pictures of a bug in one commit. Earlier pictures are replaced.
   /// - Parameter mediaType: the media type of both pictures.
   func setPictures(
     of id: ItemID<Bug>, thumbnail: Data, full: Data, mediaType: String = "image/jpeg"
@@ -58,12 +58,12 @@ struct BugDatabase {
     }
   }
 
-  /// The small picture, or nil if there is none.
+  /// The small picture of a bug, or nil if there is none.
   func thumbnail(of id: ItemID<Bug>, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("thumbnail", of: id, asOf: selector)
   }
 
-  /// The picture in full size, or nil if there is none.
+  /// The picture of a bug in full size, or nil if there is none.
   func fullImage(of id: ItemID<Bug>, asOf selector: RevisionSelector = .head()) throws -> Data? {
     try picture("full", of: id, asOf: selector)
   }

@@ -11,14 +11,14 @@ struct Person: CatalogItem, Equatable {
 
 /// A list of persons, kept in a journal.
 ///
-/// A change is on disk when the call returns, so there is nothing to save, and no preferences to put an archive into.
+/// A change is on disk when the call returns, so the app need not save, nor keep an archive in its preferences.
 struct PersonList {
   let journal: CatalogJournal
 
   /// Opens the list, which is empty at the first launch.
   init(at url: URL) throws { journal = try .openOrCreate(at: url) }
 
-  /// All persons, in the order in which they were added; as of an earlier time, if one is named.
+  /// All persons, in the order in which they were added; now, or as of an earlier time.
   func persons(asOf selector: RevisionSelector = .head()) throws -> ItemQuery<Person> {
     try journal.state(asOf: selector).items()
   }

@@ -6,7 +6,7 @@ struct Coordinate: Equatable {
   let latitude: Double
   let longitude: Double
 
-  /// A latitude from -90 to 90 degrees and a longitude from -180 to 180. Nil for any other numbers.
+  /// Makes a coordinate from a latitude of -90 to 90 degrees and a longitude of -180 to 180. Nil for any other numbers.
   init?(latitude: Double, longitude: Double) {
     guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
     self.latitude = latitude
@@ -34,7 +34,7 @@ struct Place: CatalogItem, Equatable {
   var address: String?
   var phoneNumber: String?
   var url: String?
-  /// In degrees, like the longitude.
+  /// The latitude and the longitude are in degrees.
   var latitude: Double?
   var longitude: Double?
 
@@ -77,7 +77,7 @@ struct PlaceBook {
   /// All categories, in the order in which they were added.
   var categories: [Catalog.Category] { Array(journal.state.categories) }
 
-  /// All places, in the order in which they were added; as of an earlier time, if one is named.
+  /// All places, in the order in which they were added; now, or as of an earlier time.
   func places(asOf selector: RevisionSelector = .head()) throws -> ItemQuery<Place> {
     try journal.state(asOf: selector).items()
   }
@@ -93,7 +93,7 @@ struct PlaceBook {
       .sorted { ($0.distance, $0.place.id) < ($1.distance, $1.place.id) }.map(\.place)
   }
 
-  /// Adds a place, to a category if one is named.
+  /// Adds a place, to a category if one is given.
   @discardableResult
   func add(_ place: Place, in category: CategoryID? = nil) throws -> ItemID<Place> {
     try place.checkCoordinate()

@@ -8,10 +8,10 @@ struct Recipe: CatalogItem, Equatable {
   static let indexes = [Index(\Recipe.title), Index(\.stars), Index(\.tags), Index(\.order)]
 
   var title: String
-  /// 1 to 5; nil before anybody has cooked it.
+  /// The rating, from 1 to 5; nil if the recipe is not rated.
   var stars: Int?
   var tags: [String] = []
-  /// Its place in the order in which people put the recipes.
+  /// The position of the recipe in the order that people gave the list.
   var order = ListOrder.start
 }
 
@@ -64,8 +64,8 @@ struct RecipeBook: Sendable {
     try await journal.commit(by: author, note: note) { try $0.update(id, body) }
   }
 
-  /// Moves a recipe after another one or, if that is nil, to the start. However long the list is, only one recipe is
-  /// written.
+  /// Moves a recipe after another one or, if `other` is nil, to the start. Only the moved recipe is written, however
+  /// long the list is.
   func move(_ id: ItemID<Recipe>, after other: ItemID<Recipe>?) async throws {
     try await journal.commit(by: author, note: "move") { try $0.move(id, by: \.order, after: other) }
   }
@@ -88,7 +88,7 @@ struct RecipeBook: Sendable {
     try journal.state.images(of: id).map { try journal.blobs.data(of: $0.blob) }
   }
 
-  /// Undoes the last change of this book's user that can be undone, in this launch or an earlier one.
+  /// Undoes the last change of this book's user that can be undone, made in this launch or an earlier one.
   /// - Returns: a description of what was done, or nil if there was nothing to undo.
   func undo() async throws -> String? {
     guard let plan = try journal.planUndo(by: author) else { return nil }
@@ -110,7 +110,7 @@ extension Catalog {
     }
   }
 
-  /// The recipes whose title begins with a text, or that have it as a tag.
+  /// The recipes whose title begins with a text, or that have the text as a tag.
   func recipes(matching text: String) throws -> ItemQuery<Recipe> {
     try items(Recipe.self).filter(.prefix(\.title, text) || .contains(\.tags, text)).sorted(by: \.title)
   }

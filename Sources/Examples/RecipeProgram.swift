@@ -42,7 +42,7 @@ import Foundation
     }
   }
 
-  /// Clears a terminal first. Each screen ends with an empty line.
+  /// Writes a screen and an empty line. Clears the screen first if standard output is a terminal.
   private static func draw(_ lines: [String]) {
     let clearing = isatty(STDOUT_FILENO) == 1 ? "\u{1b}[H\u{1b}[2J" : ""
     write(clearing + lines.map { $0 + "\n" }.joined() + "\n")

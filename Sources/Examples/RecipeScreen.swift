@@ -8,7 +8,7 @@ import Observation
 /// add Soup        rate 1 5        tag 1 hot        move 3 1        remove 2
 /// find So         best            all              undo
 /// ```
-/// Numbers are those of the lines on the screen.
+/// The numbers in commands are those of the lines on the screen.
 @MainActor final class RecipeScreen {
   private let book: RecipeBook
   private let shown: LiveQuery<Recipe>
@@ -38,7 +38,7 @@ import Observation
     draw(lines)
   }
 
-  /// - Returns: a message for the user, or nil if the screen shows the result.
+  /// Runs a command. Returns a message for the user, or nil if the screen shows the result.
   func run(_ input: String) async throws -> String? {
     let words = input.split(separator: " ").map(String.init)
     switch (words.first, words.count) {
@@ -69,7 +69,7 @@ import Observation
     return shown.items[line - 1].id
   }
 
-  /// The recipe after which another one must be placed to move it to a line.
+  /// The recipe after which the moved recipe must be placed to get to a line.
   private func neighbor(of moved: String, before line: String) throws -> ItemID<Recipe> {
     let (from, to) = (Int(moved) ?? 0, Int(line) ?? 0)
     return try item("\(from < to ? to : to - 1)")

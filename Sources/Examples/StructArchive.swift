@@ -4,7 +4,7 @@ import KeyedArchiving
 /// A struct that can be stored as the archive of an object. A class with `NSCoding` can read and write the same
 /// archive.
 ///
-/// The conformance provides both methods, and there is no class to write:
+/// The conformance provides `archive(to:)` and `unarchive(from:)`, so no class needs to be written:
 ///
 /// ```swift
 /// extension Contact: ArchivedAsObject {}
@@ -16,7 +16,7 @@ import KeyedArchiving
 protocol ArchivedAsObject: Codable {
   /// The name of the class in the archive.
   static var className: String { get }
-  /// The keys of properties that have another name in the archive.
+  /// The archive keys of the properties whose keys differ from their names.
   static var archiveKeys: [String: String] { get }
 }
 
@@ -31,7 +31,7 @@ extension ArchivedAsObject {
     try encoder.encode(self).write(to: url, options: .atomic)
   }
 
-  /// Reads the archive in a file. Nil if there is no file.
+  /// Reads the archive in a file; nil if there is no file.
   static func unarchive(from url: URL) throws -> Self? {
     let bytes: Data
     // Checking for the file beforehand would report a file without read permission as missing.

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// Something to do. Two are equal if all of their properties are equal.
+/// Something to do. Two to-dos are equal if all of their properties are equal.
 struct ToDo: CatalogItem, Equatable {
   static let kind = "toDo"
 
@@ -14,7 +14,7 @@ struct ToDo: CatalogItem, Equatable {
 
   var title: String
   var description: String?
-  /// When it is due, in seconds since 1970.
+  /// When the to-do is due, in seconds since 1970.
   var timestamp: Double?
   var location: Location?
 }
@@ -22,24 +22,24 @@ struct ToDo: CatalogItem, Equatable {
 /// Two lists, to do and done, kept in a journal.
 ///
 /// In addition to the properties of a ``ToDo``, an item has two attributes: `done`, which determines its list, and
-/// `order`, its position in it.
+/// `order`, its position in that list.
 struct ToDoManager {
   let journal: CatalogJournal
 
   /// Opens the lists. Both are empty at the first launch.
   init(at url: URL) throws { journal = try .openOrCreate(at: url) }
 
-  /// The things to do, in the user's order; as of an earlier time, if one is given.
+  /// The things to do, in the user's order; now, or as of an earlier time.
   func toDos(asOf selector: RevisionSelector = .head()) throws -> [ToDo] {
     try journal.state(asOf: selector).list(done: false).map { try $0.value }
   }
 
-  /// The things that are done, in the order in which they were checked; as of an earlier time, if one is given.
+  /// The things that are done, in the order in which they were checked; now, or as of an earlier time.
   func doneToDos(asOf selector: RevisionSelector = .head()) throws -> [ToDo] {
     try journal.state(asOf: selector).list(done: true).map { try $0.value }
   }
 
-  /// Adds something at the end of the list to do, unless that list has it already.
+  /// Adds a to-do at the end of the list to do, unless that list has an equal one already.
   func add(_ toDo: ToDo) throws {
     try journal.commit(note: "add \(toDo.title)") { draft in
       let list = draft.state.list(done: false)
@@ -73,7 +73,7 @@ struct ToDoManager {
   }
 
   /// Moves an element of the list done to the end of the list to do. If the list to do already has an equal element,
-  /// that element stays where it is, and the other one is deleted.
+  /// that element stays where it is, and the unchecked one is deleted.
   func uncheck(at index: Int) throws {
     try journal.commit(note: "uncheck") { draft in
       let unchecked = try draft.state.list(done: true).element(at: index)
@@ -93,7 +93,7 @@ struct ToDoManager {
     }
   }
 
-  /// Empties both lists, in one step.
+  /// Empties both lists in one commit.
   func removeAll() throws {
     try journal.commit(note: "remove all") { draft in
       for toDo in draft.state.items(ToDo.self) { try draft.delete(toDo.id) }
@@ -108,15 +108,15 @@ extension Catalog {
 }
 
 extension StoredItem<ToDo> {
-  /// The position in the list. Items without one come first, in the order in which they were added.
+  /// The position in the list. Items without a position come first, in the order in which they were added.
   fileprivate var order: Int { self["order"]?.integer ?? -1 }
 }
 
 extension [StoredItem<ToDo>] {
-  /// The position after the last one. Items with the greatest possible position are sorted by number.
+  /// The position after that of the last element. Items at the greatest possible position are sorted by number.
   fileprivate var nextOrder: FieldValue { .integer(Int64(Swift.min(last?.order ?? -1, .max - 1) + 1)) }
 
-  /// The element at an index, which may come from a screen that is older than the list.
+  /// The element at an index, which is checked, because it may come from a screen that is older than the list.
   fileprivate func element(at index: Int) throws -> StoredItem<ToDo> {
     guard indices.contains(index) else {
       throw JournalError(.rejected, "there is no index \(index) in the list; it has \(count)")

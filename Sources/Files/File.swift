@@ -1,19 +1,19 @@
 internal import CFiles
 import Foundation
 
-/// An open file. Its path is for messages only: it may have been moved since.
+/// An open file. `path` is for messages only, because the file may have been moved since.
 ///
 /// If a test has set a hook, operations that change the disk call it first. Safe to use from any thread.
 package struct File<Failure: FileFailure>: ~Copyable, Sendable {
   /// What a file is opened for.
   package enum Access: Sendable {
-    /// Must exist.
+    /// For reading. The file must exist.
     case reading
-    /// Must exist; it is changed in place.
+    /// For changing in place. The file must exist.
     case updating
-    /// Must not exist. The file is for the owner alone.
+    /// For writing a new file, which must not exist. Only the owner can use the file.
     case creating
-    /// Must not exist. The umask decides whether others can read the file.
+    /// For writing a new file, which must not exist. The umask decides whether others can read the file.
     case publishing
   }
 
@@ -40,7 +40,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
       path: path, hook: hook, readHook: readHook)
   }
 
-  /// For reading a file that a user named, which may be a link.
+  /// Opens a file that a user named, for reading. The path may be a link.
   package init(readingFrom path: String) throws(Failure) {
     self.init(
       descriptor: try Self.open(
@@ -85,7 +85,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   package func byteCount() throws(Failure) -> Int { try status().byteCount }
 
-  /// How many bytes the file system has left for this user; nil if it does not say.
+  /// The number of bytes that this user can still write to the file system; nil if that is not reported.
   package func freeByteCount() throws(Failure) -> Int? { try Failure.freeByteCount(descriptor, path) }
 
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Failure) {
@@ -101,7 +101,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     }
   }
 
-  /// Returns the number of bytes, which is smaller than the buffer only at the end of the file.
+  /// Reads bytes, and returns their number, which is smaller than the buffer only at the end of the file.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(Failure) -> Int {
     if case .fail(let number)? = readHook?(path, buffer.count) {
       throw Failure(FileError(number, "can't read the file", path: path))
@@ -111,7 +111,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return Int(count)
   }
 
-  /// The bytes from an offset on, fewer than requested only at the end of the file.
+  /// Reads bytes from an offset on: fewer than requested only at the end of the file.
   package func piece(at offset: Int, byteCount: Int) throws(Failure) -> [UInt8] {
     // With a capacity of 0, the initializer writes to the shared empty array, which the thread sanitizer
     // reports as a race.
@@ -126,7 +126,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return piece
   }
 
-  /// The whole contents of a small file.
+  /// Reads a whole file. More than `limit` bytes are an error.
   package func contents(limit: Int) throws(Failure) -> [UInt8] {
     let count = try byteCount()
     guard count <= limit else {
@@ -143,12 +143,12 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     try Failure.check("can't flush the file to the drive", path) { cfiles_flush(descriptor, false) }
   }
 
-  /// Asks the system to begin writing to the drive, without waiting or any guarantee.
+  /// Asks the system to begin writing to the drive. Does not wait, and guarantees nothing.
   package func beginFlush() { cfiles_begin_flush(descriptor) }
 
-  /// Waits for most bytes before the range to reach the drive, then begins to write the range. The drive
-  /// always has only few bytes left to write, so the next flush is short. Without any guarantee.
-  /// - Parameter unwritten: how many bytes before the range are not waited for.
+  /// Begins to write a range to the drive, after most bytes before the range have reached the drive. So the drive never
+  /// has many bytes left to write, and the next flush is short. Guarantees nothing.
+  /// - Parameter unwritten: the number of bytes just before the range for which this does not wait.
   package func writeOut(_ range: Range<Int>, leaving unwritten: Int) throws(Failure) {
     try Failure.check("can't write the file to the drive", path) {
       cfiles_write_out(
@@ -157,7 +157,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     }
   }
 
-  /// Takes the lock of the file, which ends when the file is closed; returns false if another holder has it.
+  /// Takes the lock of the file; returns false if another holder has it. Closing the file releases the lock.
   package func lock() throws(Failure) -> Bool {
     let result = cfiles_lock(descriptor, true)
     if result == -EWOULDBLOCK { return false }
@@ -165,7 +165,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
     return true
   }
 
-  /// Another descriptor of the same open file, owned by the caller.
+  /// Returns another descriptor of this open file. The caller must close it.
   package func duplicateDescriptor() throws(Failure) -> Int32 {
     try Failure.check("can't open the file again", path) { cfiles_duplicate(descriptor) }
   }
@@ -178,7 +178,7 @@ package struct FileStatus: Sendable {
     case file
     case folder
     case link
-    /// A pipe, a socket, a device.
+    /// A pipe, a socket or a device.
     case other
 
     init(_ kind: Int32) {
@@ -194,7 +194,7 @@ package struct FileStatus: Sendable {
   package let kind: Kind
   package let byteCount: Int
   package let owner: UInt32
-  /// The number of names; 0 after the file was removed.
+  /// The number of names that the file has; 0 after the file was removed.
   package let linkCount: Int
   package let identity: FileIdentity
 
@@ -207,14 +207,14 @@ package struct FileStatus: Sendable {
   }
 }
 
-/// The identity of a file, which is the same for all its names.
+/// The identity of a file: equal for all names of one file.
 package struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
 }
 
 extension FileFailure {
-  /// Calls a C function that returns -errno if it fails.
+  /// Calls a C function, and throws if it returns -errno.
   @discardableResult
   static func check(_ action: String, _ path: String, _ call: () -> Int32) throws(Self) -> Int32 {
     let result = call()

@@ -6,13 +6,13 @@ package struct FileError: Error, Sendable {
   package enum Reason: Sendable {
     case notFound
     case alreadyExists
-    /// This user may not do it, or the file system is mounted read-only.
+    /// The user lacks the permission, or the file system is mounted read-only.
     case notPermitted
     /// A link where a file or folder is expected.
     case isLink
     /// A folder, pipe or device where a plain file is expected.
     case isNoFile
-    /// Something else where a folder is expected.
+    /// Not a folder, where a folder is expected.
     case isNoFolder
     /// The file is larger than any valid file of its kind.
     case isTooLarge
@@ -20,7 +20,7 @@ package struct FileError: Error, Sendable {
     case outOfResources
     /// The drive is full, or the user's quota is used up.
     case noSpace
-    /// Anything else; the drive reports a failure.
+    /// Any other failure, such as one of the drive.
     case io
   }
 
@@ -35,11 +35,11 @@ package struct FileError: Error, Sendable {
     self.path = path
   }
 
-  /// The error for an error number of the system, which is interpreted only here.
+  /// Makes the error for an `errno`. Only this initializer interprets these numbers.
   package init(_ number: Int32, _ action: String, path: String) {
     let (reason, words) = Self.meaning(of: number)
     let systemWords = unsafe String(cString: strerror(number))
-    // LevelDB's messages end with the system's words.
+    // LevelDB's messages end with the system's words, which are removed.
     let ending = ": \(systemWords)"
     let action = action.hasSuffix(ending) ? String(action.dropLast(ending.count)) : action
     self.init(reason, "\(action): \(words ?? systemWords)", path: path)

@@ -7,7 +7,7 @@ extension Optional where Wrapped == FileHook {
     }
   }
 
-  /// Returns how many of the bytes may be written at once.
+  /// Calls the hook, and returns the number of bytes to write at once.
   func checkWrite<Failure: FileFailure>(
     _ path: String, _ bytes: UnsafeRawBufferPointer, at offset: Int, _: Failure.Type
   ) throws(Failure) -> Int {
@@ -21,6 +21,6 @@ extension Optional where Wrapped == FileHook {
   }
 }
 
-/// Called before each read of a file, with its path and the number of requested bytes. `short` makes one read
-/// of LevelDB's files return fewer bytes; a ``File`` ignores it. For tests only.
+/// A closure that is called before each read of a file, with its path and the number of requested bytes. The verdict
+/// `short` makes one read of LevelDB's files return fewer bytes; a ``File`` ignores that verdict. For tests only.
 package typealias ReadHook = @Sendable (_ path: String, _ byteCount: Int) -> FileVerdict

@@ -9,7 +9,7 @@ package struct FileOperation: Sendable, Equatable {
     case write
     /// The bytes of a file are flushed to the drive.
     case sync
-    /// `path` becomes `newPath`.
+    /// A file is renamed from `path` to `newPath`.
     case rename
     /// A file is unlinked.
     case remove
@@ -21,11 +21,11 @@ package struct FileOperation: Sendable, Equatable {
 
   package var kind: Kind
   package var path: String
-  /// For a rename: the name afterwards.
+  /// For a rename: the new path.
   package var newPath: String?
-  /// For a write: where in the file, in bytes.
+  /// For a write: the offset in the file, in bytes.
   package var offset: UInt64
-  /// For a write: a copy of what is written.
+  /// For a write: a copy of the bytes to write.
   package var bytes: [UInt8]
 
   package init(
@@ -39,16 +39,16 @@ package struct FileOperation: Sendable, Equatable {
   }
 }
 
-/// What a hook wants to happen with an operation.
+/// The decision of a hook about an operation.
 package enum FileVerdict: Sendable, Equatable {
-  /// Do it.
+  /// Run the operation.
   case proceed
-  /// Don't do it, and report this `errno`.
+  /// Report this `errno` without running the operation.
   case fail(Int32)
   /// For a write: write only this many bytes. As after any short write, the rest is then a separate operation, which
   /// the hook can fail.
   case short(Int)
 }
 
-/// Called before each operation, on the thread that makes it, and decides about it. For tests only.
+/// A closure that decides about each operation. It is called before the operation, on the same thread. For tests only.
 package typealias FileHook = @Sendable (FileOperation) -> FileVerdict

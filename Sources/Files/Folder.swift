@@ -1,16 +1,16 @@
 internal import CFiles
 import Foundation
 
-/// An open folder. Its contents are opened relative to its descriptor, by single names and without following links, so
-/// it stays the same folder even if it is moved and replaced.
+/// An open folder. Files are opened relative to its descriptor, by single names and without following links. So this
+/// object stays with its folder even if that is moved and another one takes its place.
 ///
 /// If a test has set a hook, operations that change the disk call it first. A change of names is durable after
 /// ``flush()``. Safe to use from any thread.
 package final class Folder<Failure: FileFailure>: Sendable {
-  /// The suffix of unfinished files.
+  /// The suffix of the names of unfinished files.
   package static var temporarySuffix: String { ".new" }
 
-  /// For lower modules that make their own system calls. Open as long as this object exists.
+  /// The descriptor, for lower modules that make their own system calls. It is open as long as this object exists.
   package let descriptor: Int32
   /// The path of the folder at its opening; for messages.
   package let path: String
@@ -41,7 +41,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   deinit { _ = cfiles_close(descriptor) }
 
-  /// The same folder, opened again, with a separate lock.
+  /// Opens the folder again. The result has a separate lock.
   package func reopened() throws(Failure) -> Folder { try Folder(".", in: self, path: path) }
 
   package func folder(_ name: String) throws(Failure) -> Folder {
@@ -78,13 +78,13 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return FileStatus(status)
   }
 
-  /// The status of a name; nil if nothing has it.
+  /// The status of the file or folder with a name; nil if there is none.
   package func status(of name: String) throws(Failure) -> FileStatus? {
     try checkName(name)
     return try Self.status(name, in: descriptor, path: path(of: name))
   }
 
-  /// The status of a path; nil if nothing is there.
+  /// The status of the file or folder at a path; nil if there is none.
   package static func status(ofPath path: String) throws(Failure) -> FileStatus? {
     try status(path, in: cfiles_current_folder(), path: path)
   }
@@ -107,7 +107,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return names.sorted()
   }
 
-  /// Calls `body` with each name and its kind, in no particular order, until it returns false.
+  /// Calls `body` with each name and its kind, in no particular order, until `body` returns false.
   /// - Complexity: O(n) in the number of names, none of which becomes a `String`.
   package func forEachName(_ body: (UnsafePointer<CChar>, FileStatus.Kind) -> Bool) throws(Failure) {
     typealias Body = (UnsafePointer<CChar>, FileStatus.Kind) -> Bool
@@ -137,7 +137,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Renames a file or folder, replacing the target.
-  /// - Parameter other: the folder of the new name; if nil, this one.
+  /// - Parameter other: the folder of the new name; nil for this folder.
   package func rename(_ name: String, to newName: String, in other: Folder? = nil) throws(Failure) {
     try checkName(name)
     try checkName(newName)
@@ -149,7 +149,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Exchanges a name of this folder with one of another folder, atomically even after a crash.
+  /// Exchanges a name in this folder with a name in another folder. The exchange is atomic, even in a crash.
   package func exchange(_ name: String, with otherName: String, in other: Folder) throws(Failure) {
     try checkName(name)
     try checkName(otherName)
@@ -167,10 +167,10 @@ package final class Folder<Failure: FileFailure>: Sendable {
     guard result == 0 else { throw Failure(FileError(-result, "can't exchange it", path: path)) }
   }
 
-  /// Fails if a folder in this one can't be moved, and therefore can't be exchanged.
+  /// Throws if a folder in this one can't be moved, and therefore can't be exchanged.
   ///
-  /// Tries to move the folder over one that is not empty, which changes nothing. A file system that can't
-  /// move the folder reports that first.
+  /// Tries to move the folder over one that is not empty, which changes nothing: if the file system can't move the
+  /// folder, it reports that, and otherwise that the target is not empty.
   /// - Parameter occupied: a folder in `other` that is not empty.
   package func checkMoves(_ name: String, over occupied: String, in other: Folder) throws(Failure) {
     try checkName(name)
@@ -193,8 +193,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
   }
 
   /// Gives a file of this folder a second name in another folder.
-  /// - Returns: false if the two folders can't share a file, for example on different drives. File systems
-  ///   without links return all kinds of errors, so only errors that would concern a copy too are thrown.
+  /// - Returns: false if the two folders can't share a file, for example because they are on different drives. File
+  ///   systems without links return all kinds of errors, so an error is thrown only if a copy would fail for it too.
   package func link(_ name: String, in other: Folder, as newName: String) throws(Failure) -> Bool {
     try checkName(name)
     try checkName(newName)
@@ -213,10 +213,10 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return false
   }
 
-  /// How many bytes the file system has left for this user; nil if it does not say.
+  /// The number of bytes that this user can still write to the file system; nil if that is not reported.
   package func freeByteCount() throws(Failure) -> Int? { try Failure.freeByteCount(descriptor, path) }
 
-  /// Removes a file, or a link itself; a missing one is not an error.
+  /// Removes a file, or a link but not its target. If the name does not exist, does nothing.
   package func removeFile(_ name: String) throws(Failure) {
     try checkName(name)
     let path = path(of: name)
@@ -237,8 +237,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Removes this folder and its contents, even after it was moved. No link is followed. Two free descriptors
-  /// are enough for one level of folders.
+  /// Removes this folder and its contents, even after the folder was moved. No link is followed. Two free descriptors
+  /// are enough, unless a folder in this one has folders.
   package func remove() throws(Failure) {
     try removeContents()
     let path = currentPath() ?? path
@@ -258,8 +258,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  /// Writes a file under a temporary name, flushes it, and renames it, replacing the target. After any crash the name
-  /// refers to the complete file or to the previous one. The folder must be flushed afterwards.
+  /// Writes a file under a temporary name, flushes it, and renames it, replacing the target. After a crash, the name
+  /// refers either to the complete file or to the previous one. The caller must flush the folder afterwards.
   package func write(_ name: String, _ contents: [UInt8]) throws(Failure) {
     let temporary = name + Self.temporarySuffix
     try removeFile(temporary)
@@ -297,8 +297,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     return true
   }
 
-  /// Releases the lock. Closing alone is not enough: a child process that is being started could hold the
-  /// lock for a moment. In a forked child, nothing is done: the lock is the parent's.
+  /// Releases the lock. Closing alone is not enough, because a child process that is being started could hold the lock
+  /// for a moment. In a forked child, this does nothing, because the lock is the parent's.
   package func unlock() { if System.process == process { cfiles_unlock(descriptor) } }
 
   private func checkName(_ name: String) throws(Failure) {

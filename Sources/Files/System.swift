@@ -13,14 +13,13 @@ package enum System {
   /// The id of this process. A forked child has another one.
   package static var process: Int32 { cfiles_process() }
 
-  /// Makes a write beyond the process's limit of file sizes an error instead of a fatal signal. A handler of
-  /// the program is kept.
+  /// Makes a write beyond the process's limit of file sizes an error instead of a fatal signal. If the program handles
+  /// the signal itself, its handler is kept.
   package static func ignoreFileSizeSignal() { cfiles_ignore_file_size_signal() }
 
-  /// Returns freed memory to the system, which glibc keeps otherwise, by default in up to eight pools for
-  /// each core.
+  /// Returns freed memory to the system. glibc would otherwise keep it, by default in up to eight pools for each core.
   package static func returnFreedMemory() { cfiles_return_freed_memory() }
 
-  /// Whether file managers leave files of that name in folders, such as `.DS_Store`.
+  /// Whether a name is one of those that file managers create in folders, such as `.DS_Store`.
   package static func isLitter(_ name: String) -> Bool { unsafe cfiles_is_litter(name) }
 }

@@ -3,14 +3,14 @@ package import Foundation
 extension URL {
   /// The path of a file or folder that a user named, without a `/` at its end.
   ///
-  /// After a link, `..` leads to the folder above the link's target. `URL` removes both names instead.
+  /// In this path, `..` after a link leads to the folder above the link's target. `URL` removes both names instead.
   package var physicalPath: String {
     var path = resolvingDots() ?? standardizedFileURL.path
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     return path
   }
 
-  /// The path without links of a URL that has `..` in it; nil for any other.
+  /// The path with its links and `..` resolved; nil if the URL has no `..` in it.
   private func resolvingDots() -> String? {
     var names = relativePath.split(separator: "/")
     guard names.contains("..") else { return nil }

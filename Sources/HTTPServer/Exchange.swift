@@ -1,6 +1,6 @@
 internal import CMicroHTTPD
 
-/// One request and its response. Used only by the thread of its connection.
+/// One request and its response. Only the thread of the connection uses an exchange.
 final class Exchange {
   private let reception: HTTPReception
   /// Whether the response was made before the body of the request, which is then not read.
@@ -31,7 +31,7 @@ final class Exchange {
 }
 
 extension HTTPRequest {
-  /// Nil if the request is not valid UTF-8, or has contradicting lengths.
+  /// Fails if the request is not valid UTF-8, or if its headers contradict each other about the length of the body.
   init?(_ connection: OpaquePointer, url: UnsafePointer<CChar>, method: UnsafePointer<CChar>) {
     guard let path = unsafe String(validatingCString: url),
       let method = unsafe String(validatingCString: method),
@@ -113,7 +113,7 @@ extension HTTPResponse {
   }
 }
 
-/// A source as an object that C can hold.
+/// The source of a streamed body, as an object that C can hold.
 private final class SourceBox {
   static let pieceByteCount = 64 << 10
   private let nextPiece: () throws -> [UInt8]?

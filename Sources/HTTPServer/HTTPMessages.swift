@@ -25,7 +25,7 @@ package struct HTTPRequest: Sendable {
   /// The length of the body in bytes. Nil if there is no body, or its length is unknown.
   package var contentLength: Int? { headers["content-length"].flatMap { Int($0) } }
 
-  /// Whether a body follows.
+  /// Whether a body follows the headers.
   package var hasBody: Bool { (contentLength ?? 0) > 0 || headers["transfer-encoding"] != nil }
 
   /// Whether the headers contradict each other about the length of the body. A proxy may believe the other
@@ -39,7 +39,7 @@ package struct HTTPRequest: Sendable {
 package struct HTTPResponse {
   package enum Body {
     case bytes([UInt8])
-    /// Pieces of any size that are requested one after the other, on the connection's own thread, so a request may
+    /// Pieces of any size. `next` is called for one piece after the other on the connection's own thread, so it may
     /// block.
     /// - Parameters:
     ///   - length: the number of bytes, or nil if it is unknown.
@@ -68,9 +68,9 @@ package final class HTTPBodyReader {
   private var received: Result<Void, any Error> = .success(())
 
   /// - Parameters:
-  ///   - byteLimit: the connection of a larger body is closed.
+  ///   - byteLimit: the maximum bytes of the body. If a body is larger, its connection is closed.
   ///   - receive: receives a piece. After an error, further pieces are discarded.
-  ///   - respond: called after the whole body was received, with the first error.
+  ///   - respond: called after the whole body was received, with the first error of `receive`, if there was one.
   package init(
     byteLimit: Int, receive: @escaping ([UInt8]) throws -> Void,
     respond: @escaping (Result<Void, any Error>) -> HTTPResponse
@@ -95,13 +95,13 @@ package final class HTTPBodyReader {
 package enum HTTPReception {
   /// Respond at once. If there is a body, it is not read, and the connection is closed afterwards.
   case answer(HTTPResponse)
-  /// Read its body first.
+  /// Read the body, then respond.
   case read(HTTPBodyReader)
 }
 
 /// Handles requests. Called from many threads at once.
 package protocol HTTPHandler: Sendable {
   func receive(_ request: HTTPRequest) -> HTTPReception
-  /// The response to a request that is not valid UTF-8, or has contradicting lengths.
+  /// The response to a request that is not valid UTF-8, or whose headers contradict each other about the body.
   var answerToInvalidText: HTTPResponse { get }
 }

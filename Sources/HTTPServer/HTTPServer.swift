@@ -5,11 +5,11 @@ import Locks
 /// An HTTP server on the loopback interface: libmicrohttpd, with a thread for each connection.
 ///
 /// 1. All unsafe code of the module is in this file and in `Exchange.swift`.
-/// 2. libmicrohttpd gets a reference to the server's core when it starts. ``stop()`` releases it after all threads of
-///    connections have ended. Each request has a reference to its exchange, and each streamed body one to its source.
-///    libmicrohttpd calls back when it no longer needs them.
-/// 3. A connection has a time limit for the head of a request, and another for its body. They do not depend on how many
-///    bytes arrive: a connection whose client sends one byte a second is closed too.
+/// 2. libmicrohttpd gets a reference to the server's core when it starts. ``stop()`` releases this reference after all
+///    threads of connections have ended. Each request has a reference to its exchange, each streamed body has one to
+///    its source. libmicrohttpd calls back when it no longer needs these references.
+/// 3. A connection has a time limit for the head of a request, and another for its body. The limits do not depend on
+///    how many bytes arrive: a connection whose client sends one byte a second is closed too.
 ///
 /// Safe to use from any thread.
 package final class HTTPServer: Sendable {
@@ -22,7 +22,7 @@ package final class HTTPServer: Sendable {
   private let core: ServerCore
   private let daemon: Lock<Daemon?>
 
-  // SAFETY: the daemon may be used from any thread. The lock ensures that only one stops it.
+  // SAFETY: the daemon may be used from any thread. The lock ensures that only one thread stops the daemon.
   @safe private struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
   }
@@ -102,13 +102,13 @@ final class ServerCore: Sendable {
 
   /// Closes connections past their deadlines, about twice a second, until the server ends.
   func watch() {
-    // Without a thread, the limit for idle connections still applies.
+    // If the system refuses a thread, the limit for idle connections still applies.
     _ = threads.start(for: self) { core in
       while core.isEnding.wait(timeout: .now() + 0.5) == .timedOut { core.cutLateConnections() }
     }
   }
 
-  /// Ends the watch, and waits for its thread, which would otherwise keep the handler.
+  /// Ends ``watch()`` and waits for its thread, which would otherwise keep a reference to the handler.
   func end() {
     isEnding.signal()
     threads.wait()
@@ -133,7 +133,7 @@ final class ServerCore: Sendable {
 
   func ended(_ key: UInt) { connections.withLock { $0[key] = nil } }
 
-  /// Sets a deadline, or removes it if the client has nothing to send.
+  /// Sets the deadline of a connection. Nil removes the deadline, while the client has nothing to send.
   func expect(_ key: UInt, within seconds: Double?) {
     let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
     connections.withLock { $0[key]?.deadline = deadline }
@@ -163,7 +163,7 @@ private func requestCompleted(
 ) {
   guard let context = unsafe context, let connection = unsafe connection else { return }
   let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
-  // The connection is idle until the next request, whose head has the same limit.
+  // The deadline allows for the idle time before the next request, and for the head of that request.
   core.expect(UInt(bitPattern: connection), within: Double(ServerCore.idleSeconds) + core.headSeconds)
   guard let request = unsafe request, let exchange = unsafe request.pointee else { return }
   unsafe request.pointee = nil
@@ -186,7 +186,7 @@ private func answerRequest(
     let exchange = Exchange(head, core.handler)
     unsafe request.pointee = Unmanaged.passRetained(exchange).toOpaque()
     if exchange.isAnsweredEarly { return unsafe exchange.answer().queue(on: connection) }
-    // A request without a body is answered when libmicrohttpd calls again, immediately after this.
+    // A request without a body is answered when libmicrohttpd calls again, immediately after this call.
     core.expect(key, within: ServerCore.bodySeconds)
     return .YES
   }

@@ -1,9 +1,9 @@
 import Dispatch
 import Locks
 
-/// Threads that work for objects, and that can be waited for.
+/// Threads that each work for an object, and whose end a caller can wait for.
 ///
-/// When ``wait()`` returns, no thread has a reference to its worker. The thread that then releases a worker
+/// When ``wait()`` returns, no thread has a reference to its worker. So the thread that releases a worker afterwards
 /// also frees its contents, such as an open journal.
 ///
 /// Safe to use from any thread.
@@ -27,6 +27,6 @@ package final class WorkerThreads: Sendable {
     return isStarted
   }
 
-  /// Waits until all threads have ended. Must not be called by one of them.
+  /// Waits until all threads have ended. Must not be called by one of these threads.
   package func wait() { running.wait() }
 }

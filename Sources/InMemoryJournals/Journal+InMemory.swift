@@ -3,16 +3,16 @@ import Foundation
 public import Journaling
 
 extension Journal {
-  /// Makes an empty journal in memory, for tests and previews. It disappears when it is closed.
+  /// Makes an empty journal in memory, for tests and previews. The journal disappears when it is closed.
   ///
-  /// The journal supports what an open journal in a folder does. Calls that need it closed, or opened a
-  /// second time, throw ``JournalError`` with code `wrongUse`: `open` in any mode, `prune`, `erase`,
-  /// `collectGarbage` and `share`. `copy(to:through:)` keeps it in a folder.
+  /// The journal supports what an open journal in a folder does. Calls that need a closed journal or open it a second
+  /// time throw ``JournalError`` with code `wrongUse`: `open` in any mode, `prune`, `erase`, `collectGarbage` and
+  /// `share`. `copy(to:through:)` saves a copy of the journal in a folder.
   ///
-  /// Its entries are in memory only. Images, layers and snapshots are files in a temporary folder, so that an image has a
-  /// URL. Closing or releasing the journal removes that folder. If the process ends before that, for example because the
-  /// journal is in a global variable, the folder stays until another journal in memory is made, a minute later or more.
-  /// - Parameter options: how the journal is kept open.
+  /// Entries are in memory only. Images, layers and snapshots are files in a temporary folder, so that an image has a
+  /// URL. Closing or releasing the journal removes that folder. If the process ends before that, for example because
+  /// the journal is in a global variable, the folder stays until a journal in memory is made more than a minute later.
+  /// - Parameter options: the options for the journal.
   /// - Throws: ``JournalError`` if the temporary folder can't be created.
   public static func inMemory(options: JournalOptions = JournalOptions()) throws -> Journal {
     var options = options
@@ -24,21 +24,21 @@ extension Journal {
     }
     let url = place.appending(path: MemoryName.make())
     do { return try create(at: url, options: options) } catch {
-      // The folder may have been created, and could not be opened.
+      // `create` may fail after it has made the folder.
       try? JournalFolder(url, hook: nil).root.remove()
       throw error
     }
   }
 }
 
-/// The name of the folder of a journal in memory, with the second of its creation.
+/// The names of the folders of journals in memory. Each has the second in which the folder was made.
 private enum MemoryName {
   static func make(at date: Date = Date()) -> String {
     "Memory-\(Int(date.timeIntervalSince1970))-\(JournalID()).journal"
   }
 
-  /// Whether a name is that of such a folder, finished or not, older than a minute: between its creation and
-  /// its opening, the lock of a new one is free.
+  /// Whether a name is that of a journal in memory, complete or not, that was made more than a minute ago. A newer
+  /// journal may be in use although its lock is free, as it is between creation and opening.
   static func isOld(_ name: String) -> Bool {
     guard name.hasPrefix("Memory-"),
       let match = name.wholeMatch(of: /Memory-([0-9]+)-[0-9a-f-]{36}\.journal(\.[0-9a-f-]{36}\.new)?/),

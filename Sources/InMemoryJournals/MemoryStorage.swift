@@ -12,7 +12,7 @@ package final class MemoryStorage: LogStorage {
     var entries: [[UInt8]] = []
     var byteCount = 0
     var hasWriter = false
-    /// Notified of new entries.
+    /// The values to raise when entries are appended, one for each open log that sees new entries.
     var listeners: [ObjectIdentifier: NewestRevision] = [:]
   }
 
@@ -79,11 +79,11 @@ package final class MemoryStorage: LogStorage {
   }
 }
 
-/// Safe to use from any thread.
+/// An open log of a ``MemoryStorage``. Safe to use from any thread.
 private final class MemoryLog: EntryLog {
   private let storage: MemoryStorage
   private let access: LogAccess
-  /// New entries raise this unless the log is open only for reading.
+  /// The newest revision that this log has. New entries raise it, unless the log is open only for reading.
   private let newest: NewestRevision
   private let calls = OpenCalls()
   private let isWriting = Lock(false)
@@ -103,7 +103,7 @@ private final class MemoryLog: EntryLog {
     guard calls.enter() else { throw JournalError.closed() }
   }
 
-  /// Nothing can be lost unless the process ends.
+  /// Nil, because a log in memory loses entries only when the process ends.
   func acknowledged() throws(JournalError) -> LogMark? {
     try enter()
     calls.leave()

@@ -1,12 +1,12 @@
 package import CBOR
 package import Foundation
 
-// Foundation's parser does not distinguish `true`, `1` and `1.0`.
+// JSON is not read with Foundation, because its parser does not distinguish `true`, `1` and `1.0`.
 extension FieldValue {
   /// Reads a JSON text (RFC 8259, UTF-8), strictly.
   ///
-  /// A number without a point and an exponent is `.integer`, or above `Int64.max` `.unsigned`. Every other number, and
-  /// an integer that fits neither, is the nearest `.double`. If a key is repeated, the last value counts. Two keys that
+  /// A number without point and exponent becomes `.integer` or, above `Int64.max`, `.unsigned`. Integers that fit
+  /// neither become the nearest `.double`, as other numbers do. If a key is repeated, its last value counts. Keys that
   /// are equal as Swift strings but differ in their bytes, such as an "é" of one scalar and one of two, are an error.
   /// Half of a surrogate pair becomes U+FFFD. A byte order mark at the start is skipped.
   ///
@@ -49,8 +49,8 @@ struct ValueReader {
   private var cursor: JSONCursor
   private let decodesWrappers: Bool
   private let isExact: Bool
-  /// The first part that a value can't have, which becomes null. Without one, and if ``isExact``, the first
-  /// part that loses something.
+  /// The error for the first part of the text that a value can't represent. If there is none and ``isExact`` is set:
+  /// the error for the first part that is represented only in part.
   private(set) var loss: JSONError?
 
   init(_ cursor: JSONCursor, at start: Int = 0, decodesWrappers: Bool = false, isExact: Bool) {
@@ -112,7 +112,7 @@ struct ValueReader {
     return value
   }
 
-  /// A dictionary loses one of the values of two equal keys.
+  /// Notes an error if two keys are equal, because the dictionary then loses a value.
   private mutating func checkKeys(_ keys: [String], at start: Int) {
     var spellings: [String: String] = [:]
     for key in keys {
@@ -150,7 +150,7 @@ struct ValueReader {
   }
 
   private mutating func note(_ code: JSONError.Code, at offset: Int, _ message: @autoclosure () -> String) {
-    // An error is made only if it is wanted, because finding its line takes time.
+    // An error is made only if it will be kept, because finding its line takes time.
     let isWanted = code == .inexactValue ? isExact && loss == nil : loss == nil || loss?.code == .inexactValue
     if isWanted { loss = cursor.error(code, at: offset, message()) }
   }

@@ -20,7 +20,7 @@ extension FieldValue {
 }
 
 extension [UInt8] {
-  /// Recursion is bounded, because no reader or decoder makes a value that is nested more than 512 deep.
+  /// Appends a value's JSON. Recursion is bounded: no reader or decoder makes a value nested more than 512 deep.
   mutating func append(json value: FieldValue) {
     switch value {
     case .null: append(contentsOf: "null".utf8)
@@ -64,7 +64,7 @@ extension [UInt8] {
     append(contentsOf: "{\"$\(name)\":\"\(content)\"}".utf8)
   }
 
-  /// Escapes only what JSON requires.
+  /// Appends a string in quotation marks. Escapes only the characters for which JSON requires it.
   mutating func appendQuoted(_ string: String) {
     append(UInt8(ascii: "\""))
     var string = string

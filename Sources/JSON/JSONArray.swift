@@ -27,8 +27,8 @@ package struct JSONArray: Sendable {
     self.text = text
   }
 
-  /// Reads one element. The code of `loss` is `inexactValue` if something of the element is lost, and another
-  /// one if the element has what a value can't have.
+  /// Reads one element. Sets `loss` to nil if the value is exact, to an error with code `inexactValue` if it is not, or
+  /// to an error with another code if a part of the element can't be in a value.
   package func value(at index: Int, noting loss: inout JSONError?) -> FieldValue {
     unsafe self[index].withUnsafeBytes { bytes in
       var reader = unsafe ValueReader(JSONCursor(bytes), isExact: true)

@@ -1,6 +1,6 @@
 /// The grammar of RFC 8259, strictly. Reading a value and splitting an array begin with the same check.
 extension JSONCursor {
-  /// - Returns: where its value begins and, if that is an array, where the elements are.
+  /// - Returns: where the text's value begins and, if the value is an array, the ranges of its elements.
   mutating func check(depthLimit: Int = .max) throws(JSONError) -> (start: Int, elements: [Range<Int>]) {
     if self[0] == 0xEF, self[1] == 0xBB, self[2] == 0xBF { position = 3 }
     skipWhitespace()
@@ -14,9 +14,9 @@ extension JSONCursor {
     return (start, elements)
   }
 
-  /// Checks the value at the position, and moves past it. Open containers are in a list, so nesting can't
-  /// exhaust the stack.
-  /// - Returns: where the elements are, if it is an array.
+  /// Checks the value at the position, and moves past it. Open containers are kept in an array, so that nesting
+  /// can't exhaust the stack.
+  /// - Returns: the ranges of the elements, if the value is an array; otherwise none.
   mutating func checkValue(depthLimit: Int = .max) throws(JSONError) -> [Range<Int>] {
     let isArray = byte == UInt8(ascii: "[")
     var elements: [Range<Int>] = []

@@ -3,7 +3,7 @@ import Foundation
 
 struct NumberToken {
   let range: Range<Int>
-  /// No point and no exponent.
+  /// Whether the number has no point and no exponent.
   let isInteger: Bool
 }
 
@@ -43,22 +43,22 @@ extension JSONCursor {
       .invalidNumber, at: position, "\(name(of: byte)) where a digit should be, after \(place)")
   }
 
-  /// Nil if the number does not fit 64 bits.
+  /// The number as an integer; nil if it has a point or an exponent, or does not fit 64 bits.
   func integer(of token: NumberToken) -> FieldValue? {
     guard token.isInteger else { return nil }
     let text = text(in: token.range)
     return Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) }
   }
 
-  /// The standard library accepts every valid JSON number.
+  /// The nearest `Double`. The standard library accepts every valid JSON number, so this is never `nan`.
   func double(of token: NumberToken) -> Double { Double(text(in: token.range)) ?? .nan }
 
-  /// Whether the nearest `Double`, written with as many digits as the number, has other digits.
+  /// Whether `double`, the nearest to the number, has other digits if it is written with as many digits.
   func losesDigits(_ token: NumberToken, as double: Double) -> Bool {
     // A token of 16 characters with a point or an exponent has at most 15 digits, which a double keeps.
     if token.range.count <= 16, double.isNormal { return false }
     let digits = Self.significantDigits(text(in: token.range))
-    // A double keeps 15 digits unless it is subnormal, and has at most 767.
+    // A double keeps 15 digits unless it is subnormal. Its exact value has at most 767 digits.
     if digits.count <= 15, double.isNormal || digits.isEmpty { return false }
     guard digits.count <= 767 else { return true }
     return Self.significantDigits(String(format: "%.\(max(digits.count, 1) - 1)e", double)) != digits

@@ -6,7 +6,7 @@ struct StringToken {
 
 extension JSONCursor {
   @inline(__always) mutating func skipWhitespace() {
-    // A compact text has hardly any white space.
+    // The common case: a compact text has hardly any white space.
     guard byte <= 0x20 else { return }
     while true {
       switch byte {
@@ -25,7 +25,7 @@ extension JSONCursor {
     position += text.utf8.count
   }
 
-  /// The opening quotation mark is at the position.
+  /// Reads a string. The opening quotation mark must be at the position.
   mutating func readString() throws(JSONError) -> StringToken {
     let opening = position
     position += 1
@@ -96,7 +96,7 @@ extension JSONCursor {
     position += scalar.count
   }
 
-  /// The text of a token, and the first offset of half of a surrogate pair, which becomes U+FFFD.
+  /// The text of a token, and the offset of its first unpaired surrogate, which becomes U+FFFD; nil if there is none.
   func text(of token: StringToken) -> (text: String, half: Int?) {
     guard token.hasEscapes else { return (text(in: token.range), nil) }
     var half: Int?
@@ -117,7 +117,7 @@ extension JSONCursor {
     return (String(decoding: result, as: UTF8.self), half)
   }
 
-  /// Returns the position after the escape.
+  /// Appends the character of the escape at `place`, and returns the position after the escape.
   private func appendEscape(at place: Int, to result: inout [UInt8], _ half: inout Int?) -> Int {
     switch self[place + 1] {
     case UInt8(ascii: "b"): result.append(0x08)
@@ -135,8 +135,8 @@ extension JSONCursor {
     return place + 2
   }
 
-  /// The scalar of a `\u` escape, or of two that are a surrogate pair, and the position after it; nil for
-  /// half of a pair.
+  /// The scalar of a `\u` escape, or of two escapes that form a surrogate pair, and the position after them. The scalar
+  /// is nil for an unpaired surrogate.
   private func escapedScalar(at place: Int) -> (scalar: Unicode.Scalar?, end: Int) {
     let unit = UInt32(codeUnit(at: place + 2) ?? 0)
     if 0xD800...0xDBFF ~= unit, self[place + 6] == UInt8(ascii: "\\"), self[place + 7] == UInt8(ascii: "u"),

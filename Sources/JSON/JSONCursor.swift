@@ -1,5 +1,5 @@
-/// A position in a text. Only this type accesses the text's memory, and checks the bounds of every access.
-/// Outside of the bounds, it reads zero, a byte that JSON allows nowhere.
+/// A position in a text. Only this type accesses the text's memory, and it checks the bounds of every access. An
+/// access outside of the bounds returns zero, a byte that JSON allows nowhere.
 ///
 /// The memory must outlive the cursor, so create one only inside a `withUnsafeBytes`.
 @safe struct JSONCursor {

@@ -17,7 +17,7 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
     case tooDeep
     /// Two keys of an object differ only in how Unicode encodes their characters. A dictionary can't have both.
     case equivalentKeys
-    /// The value would lose something of the text, which was to be read exactly.
+    /// The text was to be read exactly, but the value would lose a part of it.
     case inexactValue
     /// Something follows the value.
     case trailingText

@@ -48,7 +48,7 @@ enum JSONWrapper {
     }
   }
 
-  /// Nil if the content does not fit.
+  /// The value that the wrapper represents; nil if the content is not valid.
   func unwrap(_ content: FieldValue) -> FieldValue? {
     if case .escaped(let key) = self { return .dictionary([key: content]) }
     guard case .string(let text) = content else { return nil }

@@ -42,7 +42,7 @@ package struct JSONWriter {
     needsComma = false
   }
 
-  /// Must follow a whole value.
+  /// Ends the line. Must follow a complete value.
   package mutating func newline() {
     bytes.append(UInt8(ascii: "\n"))
     needsComma = false
@@ -88,7 +88,7 @@ extension JSONWriter {
     for (key, value) in object.members { member(key, value) }
   }
 
-  /// Writes an object, with its key if it is a member, whose members `body` writes.
+  /// Writes an object whose members `body` writes, after a key if the object is a member itself.
   package mutating func object<Failure: Error>(
     _ key: String? = nil, _ body: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) {
@@ -145,7 +145,7 @@ package struct JSONObject: JSONWritable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// A member of a ``JSONObject`` that is omitted if the value is nil.
+/// The value of a member of a ``JSONObject``. If it is nil, the member is omitted.
 package func ifAny(_ value: (some JSONWritable)?) -> any JSONWritable {
   value ?? JSONObject.Omission() as any JSONWritable
 }

@@ -4,14 +4,15 @@ public import Journaling
 import SharedJournals
 
 extension Journal {
-  /// Finds all problems of a journal that may not open, without changing anything.
+  /// Finds all problems of a journal, even of one that does not open, without changing anything.
   ///
-  /// A journal that opens is verified deeply. Otherwise each file is examined separately. A node of a shared journal also
-  /// asks the server for the entries that it has not seen, and for each image that it has not fetched.
+  /// If the journal opens, it is verified deeply. Otherwise each file is examined separately. For a node of a shared
+  /// journal, the server is also asked for the entries that the node has not seen, and for each image that it has not
+  /// fetched.
   /// - Parameters:
   ///   - url: the journal's folder.
-  ///   - options: the options for a shared journal, whose history is compared with the server's.
-  ///   - progress: called regularly with the revision reached and the newest one.
+  ///   - options: the options for opening the journal. The history of a shared journal is compared with its server's.
+  ///   - progress: called regularly with the revision that was reached and the newest revision.
   /// - Throws: ``JournalError`` if the journal can't be examined: `notFound`, `notAJournal`, `locked` while another
   ///   process writes to it, `outOfResources`.
   /// - Complexity: O(n) in the bytes of the journal and its images.
@@ -37,7 +38,7 @@ extension Journal {
       let journal = try open(at: url, mode: .readOnly, options: readOptions)
       defer { try? journal.close() }
       found.opens = true
-      // Reading the log reveals more than the problems of its folder do.
+      // Problems of the log's folder are left out, because the verification reads the log and finds out more.
       for problem in source.problems where problem.path?.hasSuffix("/entries") != true {
         found.add(problem, in: folder)
       }
@@ -54,7 +55,7 @@ extension Journal {
       for problem in found.problems.reversed() where !health.has(problem.message, problem.path) {
         health.problems.insert(problem, at: 0)
       }
-      // If the rest fails, what was found so far stays.
+      // Assigned before the steps that can fail, so that the report keeps what the verification found.
       found = health
       try found.noteLeftovers(of: journal)
       try found.noteShared(journal)
@@ -62,8 +63,7 @@ extension Journal {
     } catch let error as JournalError {
       guard ![.outOfResources, .permission, .locked, .closed].contains(error.code) else { throw error }
       if let advice = JournalHealth.adviceForForeign(error) {
-        // Nothing else can be said about a format that is not understood. If FORMAT was altered, the entries
-        // can be proven nevertheless.
+        // Files of an unknown format can't be examined. But if FORMAT was altered, the entries may still be provable.
         try? found.note(provable: source, State.self, progress)
         found.problems = []
         found.note(
@@ -72,7 +72,7 @@ extension Journal {
             ? advice : advice + " If FORMAT was altered, restore it from a backup, or use salvage.")
         return found
       }
-      // A missing file is reported once, with the message of the opening.
+      // A missing file is reported only once, by the error of `open`.
       for problem in source.problems where problem.path != error.path || !problem.isOfMissingFile {
         found.add(problem, in: folder)
       }
@@ -95,7 +95,7 @@ extension JournalHealth {
     let message = JournalError(error.code, error.message, cause: error.cause).description
     if has(message, error.path) { return }
     if let severity { return note(error, in: folder, as: severity) }
-    // Without a severity, the problem may be why the journal does not open, wherever it is.
+    // Without a given severity, the problem may be why the journal does not open, so it is damage wherever it is.
     let place = error.code == .notAJournal ? .folder : ProblemPlace(of: error, in: folder)
     note(error, .damage, place.advice)
   }
@@ -106,7 +106,7 @@ extension JournalHealth {
     return health
   }
 
-  /// What to do about a journal that another program wrote.
+  /// What to do about a journal of another version of this program, or of another app; nil for any other error.
   fileprivate static func adviceForForeign(_ error: JournalError) -> String? {
     switch error.code {
     case .newerFormat: "Use a newer version of this program."
@@ -116,8 +116,7 @@ extension JournalHealth {
     }
   }
 
-  /// Notes images that no entry names, files without a footer, and the record of an interrupted erasure or
-  /// pruning.
+  /// Adds notes about images that no entry names, files without a footer, and an interrupted erasure or pruning.
   fileprivate mutating func noteLeftovers<State: EventSourced>(of journal: Journal<State>) throws {
     let (count, byteCount) = try journal.unnamedImages()
     if count > 0 {
@@ -194,7 +193,7 @@ extension JournalHealth {
     }
   }
 
-  /// Notes how much can be proven of a journal that does not open.
+  /// Proves as many entries as possible of a journal that does not open, and adds the problem that ends the proof.
   fileprivate mutating func note<State: EventSourced>(
     provable source: SalvageSource, _ model: State.Type, _ progress: (Revision, Revision) -> Void
   ) throws {

@@ -2,11 +2,11 @@ import Files
 public import Foundation
 public import Journaling
 
-/// The images that were removed because no entry names them.
+/// The images that `collectGarbage` removed, or would remove in a dry run, because no entry names them.
 public struct GarbageReport: Sendable {
   /// The number of images.
   public let imageCount: Int
-  /// How many bytes they have.
+  /// The total size of the images in bytes.
   public let byteCount: Int
 }
 
@@ -17,12 +17,11 @@ extension Journal {
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - isDryRun: whether to only report what would be removed.
-  ///   - options: whose log receives the notices.
-  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
-  ///     nothing is removed.
+  ///   - options: the options for opening the journal.
+  ///   - progress: called with the progress. If it throws, or if the task is cancelled, nothing is removed.
   /// - Throws: ``JournalError`` as `open` does; `wrongUse` for a shared journal; `damaged` if the history can't be
   ///   read, and then nothing is removed.
-  /// - Complexity: O(n) in the bytes of the entries; it takes 40 bytes of memory for each image.
+  /// - Complexity: O(n) in the bytes of the entries, and 40 bytes of memory for each image.
   public static func collectGarbage(
     at url: URL, isDryRun: Bool = false, options: JournalOptions = JournalOptions(),
     progress: (CopyProgress) throws -> Void = { _ in }
@@ -39,7 +38,7 @@ extension Journal {
     return GarbageReport(imageCount: unnamed.count, byteCount: unnamed.sum(of: \.byteCount))
   }
 
-  /// The number and the bytes of the images that no entry names.
+  /// The number of the images that no entry names, and their total size in bytes.
   func unnamedImages() throws -> (count: Int, byteCount: Int) {
     let unnamed = try unnamedBlobs { _ in }
     return (unnamed.count, unnamed.sum(of: \.byteCount))

@@ -2,13 +2,13 @@ public import Foundation
 public import Journaling
 
 extension Journal {
-  /// Opens what can be proven of a damaged journal, for reading: every entry before the first that is missing or altered.
-  /// ``Journal/health`` says what is missing.
+  /// Opens what can be proven of a damaged journal, for reading: all entries before the first that is missing or
+  /// altered. ``Journal/health`` says what is missing.
   ///
   /// Nothing in the folder changes.
   /// - Parameters:
   ///   - url: the journal's folder.
-  ///   - options: how the journal is kept open.
+  ///   - options: the options for opening the journal.
   /// - Throws: ``JournalError``: `notFound`, `locked` while another process writes to the journal, `permission`,
   ///   `otherModel`, `newerFormat`, or `damaged` if nothing can be proven.
   /// - Complexity: O(n) in the bytes of the entries.

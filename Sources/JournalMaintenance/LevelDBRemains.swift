@@ -9,12 +9,12 @@ extension LevelDBStorage: SalvageableStorage {
   }
 }
 
-/// The remains of LevelDB's files, if LevelDB can't open them.
+/// The files of a log that LevelDB can't open, read one by one.
 struct LevelDBRemains: LogRemains {
   let journal: JournalID?
   let problems: [JournalError]
   private let folder: JournalFolder
-  /// Nil if the folder of the files can't be read.
+  /// The files; nil if their folder can't be read.
   private let files: SalvagedFiles?
 
   /// - Throws: ``JournalError`` if the files are temporarily unreadable.

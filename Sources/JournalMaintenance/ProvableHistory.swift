@@ -1,28 +1,27 @@
 import Files
 import Journaling
 
-/// The longest history that damaged copies of one journal prove together: each entry follows by its digest from the
-/// previous one. A pruned history begins with the base of a copy.
+/// The longest history that the damaged copies of one journal prove together: each entry is linked to the previous one
+/// by its digest. A pruned history begins with the base of one copy.
 ///
-/// An altered entry does not have the digest that the next one names, so the copy with the right entry is
-/// found. If copies have different entries of one revision, the history continues with the one that leads
-/// furthest.
+/// An altered entry does not have the digest that the next entry names, so the intact entry of another copy is used. If
+/// copies have different entries of one revision, the history continues with the entry that leads furthest.
 ///
 /// Used by one thread at a time.
 struct ProvableHistory {
   let sources: [SalvageSource]
   let format: JournalFormat
-  /// The newest entry that was found.
+  /// The newest entry that was read.
   private(set) var head: Head
-  /// Why nothing more was found; nil before the end.
+  /// Why the history ends at ``head``; nil until the end is reached.
   private(set) var end: JournalError?
-  /// The digests of entries for which one copy has several candidates.
+  /// The digest of the chosen entry, for each revision of which one copy has several candidates.
   private(set) var chosen: [Revision: ContentDigest] = [:]
-  /// Whether this only measures a history, with the first of several entries.
+  /// Whether this value only measures how far a history reaches, with the first valid candidate of each entry.
   private var isTrial = false
 
-  /// - Throws: ``JournalError`` if these are copies of different journals, of another model, or if none identifies its
-  ///   journal.
+  /// - Throws: ``JournalError`` if the sources are copies of different journals or of another model, or if none has the
+  ///   journal's id.
   init<State: EventSourced>(_ sources: [SalvageSource], _ model: State.Type) throws(JournalError) {
     let ids = Set(sources.compactMap(\.id))
     guard let id = ids.first else {
@@ -42,8 +41,8 @@ struct ProvableHistory {
     self.init(sources, try Self.start(of: sources, whole))
   }
 
-  /// The base of the history that reaches furthest; of several, the earliest, and of those with the same
-  /// head, the one that the newest erasure has left.
+  /// Finds where the history that reaches furthest begins: at revision 0 or at a base. Of several beginnings, takes the
+  /// earliest; of several bases with one head, the one that an entry proves, which the newest erasure has left.
   private static func start(
     of sources: [SalvageSource], _ whole: JournalFormat
   ) throws(JournalError) -> JournalFormat {
@@ -71,7 +70,7 @@ struct ProvableHistory {
     head = format.head
   }
 
-  /// The FORMAT of a copy, or a rebuilt one, that the first entry or a base proves.
+  /// Finds the format that the first entry or a base proves, among those in the FORMAT files and rebuilt ones.
   private static func format(
     of sources: [SalvageSource], _ id: JournalID, _ schema: ModelSchema
   ) throws(JournalError) -> JournalFormat {
@@ -86,14 +85,14 @@ struct ProvableHistory {
     for base in sources.compactMap(\.base) {
       if let format = candidates.first(where: { $0.digest == base.formatDigest }) { return format }
     }
-    // Without a first entry and a base, FORMAT can be neither proven nor disproven.
+    // If no first entry and no base proves a format, a readable FORMAT is used although it is not proven.
     if let format = sources.compactMap(\.format).first { return format }
     throw JournalError(
       .damaged, "FORMAT can't be read, and neither a first entry nor a base proves a rebuilt one",
       path: sources.first?.folder.format)
   }
 
-  /// The next entry; nil at the end.
+  /// Reads the next entry. Returns nil at the end, and ``end`` then says why.
   /// - Throws: ``JournalError`` if files are temporarily unreadable.
   mutating func next() throws(JournalError) -> LinkedEntry? {
     guard end == nil else { return nil }
@@ -134,7 +133,7 @@ struct ProvableHistory {
     return nil
   }
 
-  /// The entry whose history reaches furthest; of several, the first.
+  /// The entry after which the history reaches furthest, or the first of several such entries; nil if `found` is empty.
   private func furthest(of found: [LinkedEntry]) throws(JournalError) -> LinkedEntry? {
     guard found.count > 1 else { return found.first }
     var best: (entry: LinkedEntry, end: Revision)?
@@ -148,7 +147,7 @@ struct ProvableHistory {
     return best?.entry
   }
 
-  /// Whether no sign of a missing entry was found.
+  /// Whether the end was reached without a sign that an entry is missing.
   var isWhole: Bool { end?.code == .notFound }
 
   /// Whether the loss of entries after ``head`` would have been noticed: each copy has a readable mark, or the mark or

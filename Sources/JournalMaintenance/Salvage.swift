@@ -6,29 +6,29 @@ public import Journaling
 public struct SalvageReport: Sendable {
   /// The newest entry of the new journal.
   public let head: Head
-  /// The newest revision that is known to have been acknowledged, according to HEAD, the receipt of a backup, or a layer
-  /// or snapshot; nil if no copy has a readable one.
+  /// The newest revision that is known to have been acknowledged, according to HEAD, the receipt of a backup, or a
+  /// layer or snapshot; nil if no copy has any of these in readable form.
   public let acknowledgedRevision: Revision?
-  /// Why the history ends there, with the first revision that is missing or altered; nil if no sign of a missing entry
-  /// was found.
+  /// Why the history ends at ``head``: an error with the first revision that is missing or altered. Nil if no sign of a
+  /// missing entry was found.
   public let end: JournalError?
-  /// The images whose bytes no copy has. Their entries are kept.
+  /// The images whose bytes no copy has. The entries that name them are kept.
   public let missingImages: [Blob]
-  /// Where the history begins if it was pruned.
+  /// Where the history begins if it was pruned; nil if it was not.
   public let base: Head?
-  /// Whether an entry of the new journal has the digest of the state that a pruned history begins with. The entry of
-  /// the pruning is newer than those that it kept, so it may be missing; the state then has its own checksum only.
+  /// Whether an entry of the new journal has the digest of the state in ``base``. That entry is newer than all entries
+  /// that the pruning kept, so it may be missing. The state is then protected only by its own checksum.
   public let isBaseProven: Bool
-  /// The copies with another history: each acknowledged an entry that is not the one in the new journal, because several
-  /// copies were written to. Salvage such a copy on its own to get its entries.
+  /// Errors about copies with another history. Such a copy acknowledged an entry that differs from the new journal's,
+  /// because several copies were written to. Salvage the copy on its own to get its entries.
   public let divergences: [JournalError]
-  /// Other problems of the files of each copy, also of images that it could not give.
+  /// Other problems of each copy's files, including errors of reading images.
   public let problems: [JournalError]
 
-  /// Whether HEAD or a receipt would have shown that entries after the newest one were lost.
+  /// Whether HEAD or a receipt would have shown a loss of entries after ``head``.
   package let isEndKnown: Bool
 
-  /// Whether nothing is missing. False if that is not known, because HEAD can't be read and nothing else shows which
+  /// Whether nothing is missing. Also false if that is unknown, because HEAD can't be read and nothing else shows which
   /// entry was the newest.
   public var isWhole: Bool { end == nil && isEndKnown && missingImages.isEmpty && divergences.isEmpty }
 }
@@ -37,16 +37,16 @@ extension Journal {
   /// Creates a journal from everything that can be proven of a damaged one, or of several damaged copies of one
   /// journal.
   ///
-  /// Beginning with the first, each entry is proven by its digest in the next one, up to the first that no copy has. So
-  /// copies that are damaged in different places complement each other. Other information, such as HEAD or LevelDB's
-  /// list of tables, is not trusted. The damaged journals are not changed.
+  /// Each entry is proven by its digest in the next entry, from the first up to the first that no copy has. So copies
+  /// that are damaged in different places complement each other. Other information, such as HEAD or LevelDB's list of
+  /// tables, is not trusted. The damaged journals are not changed.
   /// - Parameters:
   ///   - sources: the folders of the damaged journal and its copies.
   ///   - url: the folder to make; its parent must exist.
-  ///   - options: whose log receives the notices.
-  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
+  ///   - options: the options for the journals. Their `log` receives notices.
+  ///   - progress: called with the progress. If it throws, or if the task is cancelled, no journal is created.
   /// - Throws: ``JournalError``: `alreadyExists`, `locked`, `otherModel`, `io`; `wrongUse` for copies of different
-  ///   journals; `damaged` if not even the first entry can be proven, unless HEAD shows that there was none.
+  ///   journals; `damaged` if not even the first entry can be proven, unless the journal was empty.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   public static func salvage(
     _ sources: [URL], to url: URL, options: JournalOptions = JournalOptions(),
@@ -59,7 +59,7 @@ extension Journal {
     }
     var history = try ProvableHistory(found, State.self)
     let last = try found.map { source throws(JournalError) in try source.log.lastRevision() }.max() ?? 0
-    // A log that has lost all entries looks empty.
+    // A log that lost all entries looks empty too, so each copy must prove that it had none, or have no problems.
     let isEmpty =
       last == 0
       && found.allSatisfy { source in
@@ -100,11 +100,11 @@ extension Journal {
       isEndKnown: history.isEndKnown)
   }
 
-  /// The error about a copy whose newest acknowledged entry differs from the new journal's.
+  /// The error about a copy whose newest acknowledged entry is not the new journal's; nil if it is.
   private static func divergence(
     of source: SalvageSource, from log: any EntryLog, through last: Revision, _ format: JournalFormat
   ) throws(JournalError) -> JournalError? {
-    // A mark in the pruned part of the history can't be compared.
+    // A mark outside of the new journal's history can't be compared.
     guard let mark = source.acknowledged, (format.head.revision...last).contains(mark.revision),
       try log.head(at: mark.revision, format).digest != mark.digest
     else { return nil }
@@ -114,9 +114,9 @@ extension Journal {
         + "new journal; salvage it on its own to get them", revision: mark.revision, path: source.folder.path)
   }
 
-  /// Writes the proven entries, and the images that any source has.
-  /// - Returns: the images that none has, the newest entry that records an erasure (or 0), and why images of
-  ///   some copies could not be read.
+  /// Writes the proven entries to the new journal, and each image that one of the sources has.
+  /// - Returns: the images that no source has; the newest revision that records an erasure, or 0; and the errors of
+  ///   reading images from some sources.
   private static func fill(
     _ copy: JournalCopy, _ history: inout ProvableHistory, through last: Revision, _ observer: CopyObserver
   ) throws -> (missing: [Blob], newestErasure: Revision, problems: [JournalError]) {
@@ -151,7 +151,7 @@ extension Journal {
         piece.add(next)
         let entry = next.sealed
         if try entry.recordsErasure() { newestErasure = entry.revision }
-        // `named` knows the records of entities in this piece, and reads others from the copy.
+        // `named` knows the records that entries of this piece set, and reads other records from the copy.
         for blob in try named.blobs(in: entry) { try take(blob) }
       }
       guard !piece.entries.isEmpty else { break }
@@ -163,7 +163,7 @@ extension Journal {
     return (missing, newestErasure, problems)
   }
 
-  /// The erasures that a history and the entries of its copies record.
+  /// The erasures that the entries of a history record, and those that entries of only one copy record.
   private static func erasures(for history: ProvableHistory) throws(JournalError) -> [RecordedErasure] {
     var whole = history
     var found = try whole.erasures(in: State.self)
@@ -172,7 +172,7 @@ extension Journal {
       var read = copy
       let others = try read.erasures(in: State.self).filter { found[$0.key] == nil }
       if others.isEmpty { continue }
-      // After the newest common entry, a number names another entity or entry in each history.
+      // After the newest common entry, a number means different entities or entries in the two histories.
       let common = try commonRevision(of: history, copy)
       for (digest, other) in others {
         found[digest] = RecordedErasure(
@@ -182,12 +182,12 @@ extension Journal {
     return Array(found.values)
   }
 
-  /// The newest entry that two histories share.
+  /// The revision of the newest entry that two histories share; 0 if they share none.
   private static func commonRevision(
     of one: ProvableHistory, _ other: ProvableHistory
   ) throws(JournalError) -> Revision {
     var (one, other) = (one, other)
-    // One of the two can begin with a base.
+    // If only one history begins with a base, the other is first read up to that base.
     while one.head.revision < other.head.revision, try one.next() != nil {}
     while other.head.revision < one.head.revision, try other.next() != nil {}
     var common: Revision = 0
@@ -198,9 +198,9 @@ extension Journal {
     return common
   }
 
-  /// Brings a blob from the first source that has it.
-  /// - Parameter problems: gets the errors of sources that may have the blob but can't be read.
-  /// - Throws: an error of the target, or one that is not about the journal, such as a shortage.
+  /// Copies a blob from the first source that has it. Returns false if no source has it.
+  /// - Parameter problems: receives the errors of sources that may have the blob but can't be read.
+  /// - Throws: an error of the target, or one that is not about the journal, such as `outOfResources`.
   private static func bring(
     _ blob: Blob, _ copying: inout [BlobCopying], _ problems: inout [JournalError]
   ) throws -> Bool {
@@ -214,7 +214,7 @@ extension Journal {
 }
 
 extension ProvableHistory {
-  /// The erasures that the rest of the entries record, by the digests of these entries.
+  /// Reads the rest of the history. Returns the erasures that its entries record, by the digests of these entries.
   mutating func erasures<State: EventSourced>(
     in model: State.Type
   ) throws(JournalError) -> [ContentDigest: RecordedErasure] {
@@ -227,15 +227,15 @@ extension ProvableHistory {
   }
 }
 
-/// An erasure that an entry records. An older copy still has the content.
+/// An erasure that an entry records. A copy from before the erasure still has the content.
 struct RecordedErasure: Sendable {
   let revision: Revision
   var erasure: Erasure
-  /// Whether the entry is in another history than the new journal's. Later checkpoints of the new journal are
-  /// then of states that still had the content.
+  /// Whether the entry is in another history than the new journal's. If so, later checkpoints of the new journal are
+  /// digests of states that still had the content.
   var isOfContinuation = false
 
-  /// Called for entries in order.
+  /// Erases the content from an entry. Must be called for the entries in order.
   mutating func erase(_ entry: inout SealedEntry) throws(JournalError) {
     if entry.revision >= revision {
       guard isOfContinuation else { return }

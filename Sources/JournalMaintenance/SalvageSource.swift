@@ -5,28 +5,28 @@ import Journaling
 /// The folder of a damaged journal, read without changing it. Any part may be damaged or missing.
 struct SalvageSource: Sendable {
   let folder: JournalFolder
-  /// Nil if FORMAT can't be read.
+  /// The content of FORMAT; nil if it can't be read.
   let format: JournalFormat?
-  /// Nil if history was not pruned or the base can't be read. FORMAT may be altered or missing, so the base
-  /// may be of another one.
+  /// The base of a pruned history; nil if history was not pruned or the base can't be read. FORMAT may be altered or
+  /// missing, so ``format`` may not be the one that the base belongs to.
   let base: HistoryBase?
-  /// From the log, the base or FORMAT.
+  /// The journal's id, from the log, the base or FORMAT; nil if none of them can be read.
   let id: JournalID?
-  /// The newest acknowledged entry, from the log's mark; nil if that can't be read.
+  /// The newest acknowledged entry, from the log's mark; nil without a readable mark.
   let acknowledged: LogMark?
-  /// Whether the mark could be read, so that the loss of later entries would show.
+  /// Whether the log's mark could be read, so that a loss of the newest entries would show.
   let isMarkRead: Bool
-  /// The newest entry of a backup, from its receipt; nil without a readable receipt.
+  /// The newest revision in the receipt of a backup; nil without a readable receipt.
   let receiptRevision: Revision?
-  /// The newest entry of a layer or snapshot, which is only written after the entry is durable; nil without a
-  /// readable footer.
+  /// The newest revision in a layer or snapshot, which is written only after the entry of that revision is durable; nil
+  /// without a readable footer.
   let recordedRevision: Revision?
   let images: Files.Folder<JournalError>?
   let log: any LogRemains
   /// The problems of files, found without reading entries.
   let problems: [JournalError]
 
-  /// The newest entry that is known to have been acknowledged; nil if unknown.
+  /// The newest revision that is known to have been acknowledged; nil if none is.
   var knownRevision: Revision? {
     [acknowledged?.revision, receiptRevision, recordedRevision].compactMap(\.self).max()
   }
@@ -64,7 +64,7 @@ struct SalvageSource: Sendable {
     self.format = format
     self.base = base
     images = try attempt { () throws(JournalError) in try folder.openImages() } ?? nil
-    // Unlike FORMAT, the log and the base have checksums.
+    // The log and the base have checksums, unlike FORMAT, so their ids come first.
     let id = log.journal ?? base?.journal ?? format?.id
     self.id = id
     var isMarkRead = false
@@ -81,8 +81,8 @@ struct SalvageSource: Sendable {
     self.problems = problems + log.problems
   }
 
-  /// Reads and checks the base of the history, whatever FORMAT says; nil if there is none.
-  /// - Parameter journal: the journal that the log names; nil if that is not known.
+  /// Reads and checks the base of the history without the help of FORMAT; nil if there is no base.
+  /// - Parameter journal: the id of the journal that the log belongs to; nil if it is not known.
   private static func base(
     in folder: JournalFolder, of journal: JournalID?
   ) throws(JournalError) -> HistoryBase? {
@@ -102,7 +102,7 @@ struct SalvageSource: Sendable {
     return receipt.revision
   }
 
-  /// Excludes writers, which move entries from one file to another.
+  /// Locks a journal against writers, because they would move entries from one file to another.
   static func lock(_ url: URL) throws(JournalError) -> Files.Folder<JournalError> {
     let folder = try JournalFolder(url, hook: nil)
     guard let lock = try FolderLock.shared(folder) else { throw isBeingWritten(folder) }

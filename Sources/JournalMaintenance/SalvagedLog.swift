@@ -4,15 +4,15 @@ import Journaling
 /// The proven entries of a damaged journal, as a read-only log for journals that are opened up to their damage.
 final class SalvagedLog: EntryLog {
   private let source: SalvageSource
-  /// Rebuilt if FORMAT is damaged.
+  /// The content of FORMAT, rebuilt if the file is damaged.
   let format: JournalFormat
   private let newest: Revision
-  /// The digests of proven entries for which there are other candidates.
+  /// The digest of the proven entry, for each revision that has other candidates.
   private let chosen: [Revision: ContentDigest]
   /// The erasures that proven entries record. A file from before an erasure can still have the content.
   private let erasures: [RecordedErasure]
   private let calls = OpenCalls()
-  /// Nil if nothing is missing.
+  /// The error about the first missing or altered entry; nil if nothing is missing.
   let damage: JournalError?
 
   let limits = LogLimits(appendByteCount: 0, spareByteCount: 0)
@@ -23,7 +23,7 @@ final class SalvagedLog: EntryLog {
     var history = try ProvableHistory([source], model)
     var again = history
     var erasures = Array(try history.erasures(in: model).values)
-    // Each finds the first entry from which it erases something: later checkpoints are erased with it.
+    // Lets each erasure find the first entry from which it erases something: later checkpoints are erased too.
     while !erasures.isEmpty, var entry = try again.next() {
       for index in erasures.indices { try erasures[index].erase(&entry.sealed) }
     }
@@ -49,7 +49,7 @@ final class SalvagedLog: EntryLog {
       newestFirst: newestFirst, { revision throws(JournalError) in try entry(revision) }, body)
   }
 
-  /// The bytes of a proven entry, without what was erased later, or in another copy of it.
+  /// The bytes of a proven entry, without content that was erased later or in another candidate; nil if there are none.
   private func entry(_ revision: Revision) throws(JournalError) -> [UInt8]? {
     let candidates = try source.log.candidates(revision)
     if candidates.count < 2, erasures.isEmpty { return candidates.first }

@@ -11,7 +11,7 @@ struct APIError: Error {
   var revision: Revision?
   var advice: String?
   var headers: [(name: String, value: String)] = []
-  /// Writes further members of the response.
+  /// Writes further members of the response; nil if there are none.
   var details: (@Sendable (inout JSONWriter) -> Void)?
 
   init(_ status: Int, _ code: String, _ message: String) {
@@ -22,7 +22,7 @@ struct APIError: Error {
 
   static func wrongUse(_ message: String) -> APIError { APIError(400, "wrongUse", message) }
 
-  /// Paths on the disk are removed.
+  /// Converts any error. Paths on the disk are removed from its message.
   init(_ error: any Error, hiding path: String) {
     switch error {
     case let error as APIError: self = error
@@ -75,8 +75,8 @@ struct APIError: Error {
 }
 
 extension JournalError {
-  /// Whether the journal takes no more commits after this error of a commit, until it is opened again. A
-  /// shared journal takes commits again when its server can be reached.
+  /// Whether a commit that failed with this error leaves the journal unable to commit until it is opened again. A
+  /// shared journal whose server was unreachable commits again when it can be reached.
   var endsCommits: Bool {
     switch code {
     case .poisoned: return true
@@ -87,7 +87,7 @@ extension JournalError {
     }
   }
 
-  /// Clients can't open the journal again, so other advice replaces that of the error.
+  /// The message with advice for clients, which can't open the journal again.
   fileprivate var messageForClients: String {
     guard endsCommits else { return message }
     let advice = "the journal takes no more commits: its server must be started again"
@@ -97,7 +97,7 @@ extension JournalError {
     return start + advice + end + reasons
   }
 
-  /// Paths of files become their names.
+  /// The messages of the error's causes, with the names of files instead of their paths.
   private var causes: [String] {
     guard let cause = cause as? JournalError else { return [] }
     var message = cause.message
@@ -113,7 +113,7 @@ extension HTTPResponse {
     json(status) { $0.members(object) }
   }
 
-  /// A JSON object, whose members `write` writes, that must not be cached.
+  /// A response with a JSON object whose members `write` writes. Clients must not cache it.
   static func json<Failure: Error>(
     _ status: Int = 200, _ write: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) -> HTTPResponse {
@@ -127,12 +127,12 @@ extension HTTPResponse {
 }
 
 extension JSONWriter {
-  /// The maximum bytes of JSON in a list, which the next page continues.
+  /// The maximum bytes of JSON in a list. Further elements are in the next page.
   static var listByteLimit: Int { 4 << 20 }
 
   var hasRoom: Bool { bytes.count < Self.listByteLimit }
 
-  /// Writes a key and an array of elements up to the limit of a list.
+  /// Writes a key and an array with as many of the elements as fit ``listByteLimit``.
   /// - Returns: the number of elements written.
   @discardableResult
   mutating func list<Elements: Sequence, Failure: Error>(

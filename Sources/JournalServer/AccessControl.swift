@@ -4,20 +4,20 @@ import HTTPServer
 import Locks
 import SHA256
 
-/// Who may send requests: hosts, origins, tokens and sessions.
+/// Decides who may send requests, by hosts, origins, tokens and sessions.
 ///
 /// 1. The `Host` must be a name of this server, which prevents DNS rebinding.
 /// 2. An `Origin` header, and the site that a browser names as the source of a request, must be this server.
 /// 3. A one-time token becomes a session. A session is a bearer token, or a cookie that scripts can't read
 ///    and other sites can't send. Secrets are stored and looked up as digests, so that timing reveals nothing
-///    about them.
-/// 4. A request that changes the journal with a cookie must have an origin.
+///    about the secrets.
+/// 4. A request that changes the journal and has a cookie instead of a token must name its origin.
 ///
 /// Safe to use from any thread.
 final class AccessControl: Sendable {
   private struct Secrets: Sendable {
     var invitations: Set<ContentDigest> = []
-    /// The newest is last.
+    /// The newest session is last.
     var sessions: [ContentDigest] = []
     var port: UInt16 = 0
   }
@@ -25,7 +25,7 @@ final class AccessControl: Sendable {
   /// The maximum number of sessions, and of unused one-time tokens.
   private static let mostKept = 1000
 
-  /// A shorter permanent token could be guessed.
+  /// The minimum bytes of a permanent token, because a shorter one could be guessed.
   private static let leastTokenBytes = 16
 
   private let tokens: Set<ContentDigest>
@@ -46,7 +46,7 @@ final class AccessControl: Sendable {
         "a token needs at least \(Self.leastTokenBytes) characters, without blanks and control characters, which "
           + "clients can't send; openssl rand -hex 32 makes one")
     }
-    // An empty name would admit clients that send none.
+    // An empty name would admit requests with an empty `Host`.
     let isName = { (name: String) in !name.isEmpty && !name.contains { $0 == "/" || $0.isWhitespace } }
     if let name = options.hostNames.first(where: { !isName($0) }) {
       throw JournalError(
@@ -63,7 +63,7 @@ final class AccessControl: Sendable {
 
   // MARK: Hosts and origins
 
-  /// Why a request is refused, with or without a session.
+  /// The error for a request with a wrong host or origin, whether or not it has a session; nil if both are right.
   func refusal(of request: HTTPRequest) -> APIError? {
     guard let host = request.headers["host"]?.lowercased(), isOwn(host: host) else {
       return APIError(421, "wrongHost", "this server does not have that name")
@@ -92,7 +92,7 @@ final class AccessControl: Sendable {
 
   // MARK: Tokens and sessions
 
-  /// A token that opens a session once.
+  /// Makes a token that can be exchanged for a session once.
   func invite() -> String {
     let token = Self.secret()
     secrets.withLock { secrets in
@@ -102,7 +102,7 @@ final class AccessControl: Sendable {
     return token
   }
 
-  /// Uses up a one-time token. Nil if the token is not valid.
+  /// Exchanges a one-time token for a new session; nil if the token is not valid.
   func session(for token: String) -> String? {
     let session = Self.secret()
     return secrets.withLock { secrets in
@@ -117,10 +117,10 @@ final class AccessControl: Sendable {
     ("Set-Cookie", "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
   }
 
-  // Browsers send a cookie to all ports of a host.
+  // The name has the port, because browsers send a cookie to all ports of a host.
   private var cookieName: String { "journal-\(port)" }
 
-  /// Why a request is refused for lack of a session.
+  /// The error for a request without a valid token or session; nil if the request is allowed.
   func refusalWithoutSession(_ request: HTTPRequest) -> APIError? {
     if let header = request.headers["authorization"] {
       let parts = header.split(separator: " ", maxSplits: 1)
@@ -134,7 +134,7 @@ final class AccessControl: Sendable {
         401, "unauthorized",
         "a token is missing: send Authorization: Bearer …, or open the address that was printed")
     }
-    // A browser sends the cookie automatically, so a change needs proof that this page has requested it.
+    // A browser sends the cookie automatically, so a change needs proof that this page requested the change.
     if request.method != "GET", request.method != "HEAD", request.headers["origin"] == nil,
       request.headers["sec-fetch-site"] != "same-origin"
     {
@@ -159,7 +159,7 @@ final class AccessControl: Sendable {
 
   private static func digest(_ text: String) -> ContentDigest { SHA256Hash.digest(Array(text.utf8)) }
 
-  /// 256 random bits.
+  /// 256 random bits in hexadecimal.
   private static func secret() -> String {
     var generator = SystemRandomNumberGenerator()
     return (0..<4).map { _ in

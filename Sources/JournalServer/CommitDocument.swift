@@ -9,7 +9,7 @@ package struct CommitDocument {
   package let metadata: [String: String]
   private let events: [CommitEvent]
 
-  /// - Throws: ``JournalError`` with code `wrongUse` if the value has another form.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the value does not have this form.
   package init(_ value: FieldValue) throws {
     (author, note, metadata, events) = try Self.asJournalError {
       let body = try Members(value, of: "the body", allowing: ["author", "note", "metadata", "events"])
@@ -19,7 +19,7 @@ package struct CommitDocument {
     }
   }
 
-  /// The revision that must have changed an entity last, for each event with `previous`.
+  /// For each event with `previous`: the entity, and the revision that must have changed the entity last.
   package var expectations: [(entity: EntityKey, revision: Revision)] { events.compactMap(\.expectation) }
 
   /// - Throws: ``JournalError`` if a change breaks a rule, or an event refers to a name that no earlier event

@@ -2,10 +2,10 @@ import CatalogModel
 
 /// An event of a commit, in the form that `log --json` prints.
 ///
-/// An added entity has no number yet, so its `entity` is only its kind, or omitted for an item. With `as`, it gets a
-/// name by which later events of the same commit can refer to it.
+/// An added entity has no number yet, so the member `entity` is only its kind, or omitted for an item. With `as`, the
+/// entity gets a name by which later events of the same commit can refer to it.
 struct CommitEvent {
-  /// The entities that a commit has added with `as`.
+  /// The entities that a commit has added so far, by the names that `as` gave them.
   typealias Names = [String: EntityKey]
 
   private enum Target {
@@ -18,9 +18,9 @@ struct CommitEvent {
   private let changes: Members
   /// The attributes that an update removes.
   private let removed: [String]
-  /// The name of an added entity, from `as`.
+  /// The name that `as` gives to an added entity; nil without `as`.
   private let name: String?
-  /// The revision that must have changed the entity last; nil if any may have.
+  /// The revision that must have changed the entity last; nil if any revision is allowed.
   private let previous: Revision?
 
   init(_ value: FieldValue) throws {
@@ -70,7 +70,7 @@ struct CommitEvent {
     let removed = try changes.array("removed").map { value throws(APIError) in
       try Members.string(value, "removed")
     }
-    // Another spelling of a name is another attribute.
+    // Bytes are compared, because names that differ only in their bytes are different attributes.
     if let name = removed.first(where: { name in
       set.index(forKey: name).map { set[$0].key.utf8.elementsEqual(name.utf8) } ?? false
     }) {
@@ -80,24 +80,24 @@ struct CommitEvent {
     self.removed = removed
   }
 
-  /// The `previous` of an update or a delete.
+  /// The entity and the `previous` of an update or a delete; nil without `previous`, and for an add.
   var expectation: (entity: EntityKey, revision: Revision)? {
     guard case .known(let entity) = target, let previous else { return nil }
     return (entity, previous)
   }
 
-  /// What an add of each kind can set.
+  /// The members that `changes` can have in an add of each kind.
   private static let namesOfAdd: [EntityKind: [String]] = [
     .category: ["name", "color"], .item: ["kind", "category", "attributes"],
     .image: ["item", "name", "mediaType", "sha256", "byteCount"], .tag: ["name", "revision"],
     .rule: ["form", "kind", "attributes"],
   ]
-  /// What an update of each kind can change.
+  /// The members that `changes` can have in an update of each kind.
   private static let namesOfUpdate: [EntityKind: [String]] = [
     .category: ["name", "color"], .item: ["kind", "category", "attributes", "removed"],
     .image: ["name", "mediaType", "sha256", "byteCount"],
   ]
-  /// What null removes.
+  /// The members of `changes` that may be null, which removes the value.
   private static let removable = ["category", "color"]
 
   func apply(to draft: inout Draft<Catalog>, _ names: inout Names) throws {
@@ -173,7 +173,7 @@ struct CommitEvent {
       try draft.updateImage(
         ImageID(entity.number), name: try changes.string("name"), mediaType: try changes.string("mediaType"),
         blob: try blob())
-    // `init` refuses to update a tag.
+    // `init` refuses to update tags and rules.
     default: break
     }
   }
@@ -182,7 +182,7 @@ struct CommitEvent {
     try number("category", .category, names).map { CategoryID($0) }
   }
 
-  /// The number of an entity, given as a number or as the name of one that an earlier event has added.
+  /// The number of the entity that a member of `changes` names, by number or by the `as` of an earlier event.
   private func number(_ field: String, _ kind: EntityKind, _ names: Names) throws(APIError) -> Int? {
     guard let name = changes.value(field)?.string else { return try changes.integer(field) }
     guard let added = names[name], added.kind == kind else {
@@ -218,7 +218,7 @@ struct CommitEvent {
 /// `"item:42@17"` for an entity, or `"journal@120"` for the newest entry.
 struct Expectations {
   private(set) var all: [Expectation] = []
-  /// For each entity, the oldest revision that the client has seen.
+  /// For each entity, the oldest revision among the expectations.
   private(set) var entities: [EntityKey: Revision] = [:]
 
   init(_ header: String?) throws {

@@ -2,8 +2,8 @@ import CatalogModel
 import HTTPServer
 import JSON
 
-/// The entries after a revision as an endless stream of server-sent events. The `id` of an event is its
-/// revision, from which a client continues after an interruption.
+/// The entries after a revision as an endless stream of server-sent events. The `id` of an event is the revision of
+/// its entry, from which a client continues after an interruption.
 final class EventStream {
   /// The interval of comments that keep the connection alive and detect clients that have disappeared.
   private static var heartbeat: Duration { .seconds(15) }
@@ -39,8 +39,8 @@ extension Entry {
   /// The default number of events of each entry in a list.
   static var listedEventCount: Int { 20 }
 
-  /// Writes the entry as `log --json` prints it, with only its first events, and the numbers of events by
-  /// operation.
+  /// Writes the entry as `log --json` prints it, but only with its first events, and with the number of events of
+  /// each operation.
   func writeOutline(to writer: inout JSONWriter, eventLimit: Int) {
     let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in
       (operation.name, events.count { $0.operation == operation })

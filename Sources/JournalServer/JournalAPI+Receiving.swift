@@ -35,7 +35,7 @@ extension JournalAPI {
       ? secured(Self.page(error), isPage: true) : secured(error.response)
   }
 
-  /// The response to a request whose path is not known.
+  /// The response to a request that can't be parsed.
   var answerToInvalidText: HTTPResponse {
     secured(
       APIError.wrongUse(

@@ -5,18 +5,18 @@ import HTTPServer
 import JSON
 import Locks
 
-/// Handles requests about one journal. ``Route/all`` lists them.
+/// Handles requests about one journal. ``Route/all`` lists the requests.
 ///
 /// Safe to use from any thread.
 final class JournalAPI: HTTPHandler {
   let journal: CatalogJournal
   let options: JournalServer.Options
   let access: AccessControl
-  /// Several requests of a page are for the same state.
+  /// Recently used states: several requests of a page are for the same state.
   let states = RecentValues<Revision, Version<Catalog>>(atMost: 8)
-  /// Held during a replay, because the next request is often for the same state.
+  /// Held during a replay, so that a request for the same state waits instead of replaying it too.
   let replays = Lock(())
-  /// Searches in progress, with eight bytes for each item found.
+  /// Searches in progress. Each takes eight bytes of memory for every item found.
   let searches = RecentValues<SearchQuestion, SearchInProgress>(atMost: 6)
   /// The entities that differ between two revisions.
   let differences = RecentValues<[Revision], [EntityKey]>(atMost: 6)
@@ -24,9 +24,9 @@ final class JournalAPI: HTTPHandler {
   let images: ImageCheck
   private let threads = WorkerThreads()
   private let isEnding = Lock(false)
-  /// Why the journal takes no more commits; nil if it does.
+  /// The error after which the journal takes no more commits; nil while it takes commits.
   let refusal = Lock<JournalError?>(nil)
-  /// Limits the requests in progress, because more would only take more memory.
+  /// Limits the requests in progress to 8, because more would only take more memory.
   private let turns = TimedSemaphore(value: 8)
 
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
@@ -48,11 +48,11 @@ final class JournalAPI: HTTPHandler {
   /// Whether the streams of entries continue.
   var isServing: Bool { isEnding.withLock { !$0 } }
 
-  /// Waits for the threads, after ``end()`` and the last request.
+  /// Waits until the threads have ended. Call it after ``end()`` and the last request.
   func wait() { threads.wait() }
 
-  /// Waits until not too many other requests are in progress.
-  /// - Throws: ``JournalError`` also if a part of the state could not be read.
+  /// Answers a request. If 8 others are in progress, waits for up to 20 seconds for one of them to end.
+  /// - Throws: ``APIError``; ``JournalError``, also if a part of the state could not be read.
   func answer(_ request: HTTPRequest) throws -> HTTPResponse {
     guard turns.wait(timeout: .now() + 20) == .success else {
       var error = APIError(503, "busy", "the server is busy; try again")

@@ -3,7 +3,7 @@ public import Foundation
 import HTTPServer
 import Locks
 
-/// Serves a journal over HTTP on the loopback interface: the API that `/api/openapi.json` describes, and a page that shows the journal.
+/// Serves a journal over HTTP on the loopback interface: the API in `/api/openapi.json`, and a page with the journal.
 ///
 /// A client without a token or a session of this server learns nothing. Neither does a web page of another site,
 /// because hosts and origins are checked, and no other origin is allowed.
@@ -12,14 +12,14 @@ import Locks
 public final class JournalServer: Sendable {
   /// Options of a server.
   public struct Options: Sendable {
-    /// The port on the loopback interface, or 0 for a free one.
+    /// The port on the loopback interface, or 0 for any free port.
     public var port: UInt16 = 0
     /// Whether clients may commit. The journal must be open for writing.
     public var isEditable = false
-    /// The author of commits that name none.
+    /// The author of commits that name no author.
     public var author = ""
-    /// Permanent secrets, of at least 16 characters each, without blanks and control characters. A client that sends
-    /// one as `Authorization: Bearer …` has full access.
+    /// Permanent secrets, of at least 16 characters each, without blanks and control characters. A client that sends a
+    /// token as `Authorization: Bearer …` has full access.
     public var tokens: [String] = []
     /// Additional host names, for a server behind a proxy. `127.0.0.1` and `localhost` are always accepted.
     public var hostNames: Set<String> = []
@@ -39,8 +39,8 @@ public final class JournalServer: Sendable {
 
   /// Starts serving a journal.
   /// - Throws: `JournalError` with code `io` if the port can't be used; `readOnly` if clients may commit but the
-  ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters or has a blank, a name
-  ///   is not that of a host, or the limit of connections is below 1.
+  ///   journal is not open for writing; `wrongUse` if a token is shorter than 16 characters or has a blank, a host
+  ///   name is not valid, or the limit of connections is below 1.
   public init(_ journal: CatalogJournal, options: Options = Options()) throws {
     if options.isEditable, !journal.isOpenForWriting {
       throw JournalError(
@@ -65,7 +65,7 @@ public final class JournalServer: Sendable {
 
   deinit { stop() }
 
-  /// The port that it listens on.
+  /// The port that the server listens on.
   public var port: UInt16 { server.port }
 
   /// The address of the page, with a token that works once. The browser that opens it has a session until the server is

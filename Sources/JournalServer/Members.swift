@@ -1,8 +1,8 @@
 import CatalogModel
 
-/// Checks the members of a JSON object.
+/// The members of a JSON object. Each is checked when it is read.
 struct Members {
-  /// The members of all requests that restore something.
+  /// The members that requests to restore, revert, undo and redo have in common.
   static let ofPlans = ["dryRun", "plan", "author", "note"]
 
   private let members: [String: FieldValue]

@@ -1,12 +1,12 @@
 import Locks
 
-/// The most recently used values, for the next page of a long answer or another view of a state. The first
-/// value after an erasure replaces all others, which may have what was erased.
+/// A cache of the most recently used values, for the next page of a long answer or another view of a state. The first
+/// value that is kept after an erasure replaces all others, because they may have erased content.
 ///
 /// Safe to use from any thread.
 final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   private struct Contents: Sendable {
-    /// The most recently used is last.
+    /// The most recently used value is last.
     var values: [(key: Key, value: Value)] = []
     var erasureCount = 0
   }
@@ -16,8 +16,8 @@ final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
 
   init(atMost limit: Int) { self.limit = limit }
 
-  /// The kept value of a key, or the one that `make` computes.
-  /// - Parameter erasureCount: the journal's, before anything that `make` uses was read.
+  /// The cached value of a key or, if there is none, the value that `make` computes.
+  /// - Parameter erasureCount: the journal's `erasureCount` before anything that `make` uses was read.
   func value(of key: Key, asOf erasureCount: Int, _ make: () throws -> Value) rethrows -> Value {
     if let known = known(key, asOf: erasureCount) { return known }
     let value = try make()
@@ -38,7 +38,7 @@ final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   func keep(_ value: Value, of key: Key, asOf erasureCount: Int) {
     // Forgotten values are freed outside the lock.
     _ = contents.withLock { contents -> [(key: Key, value: Value)] in
-      // The value was computed before an erasure.
+      // The value was computed before an erasure, so it is not kept.
       if contents.erasureCount > erasureCount { return [] }
       var forgotten: [(key: Key, value: Value)] = []
       if contents.erasureCount < erasureCount {

@@ -5,8 +5,8 @@ import Locks
 
 /// The dates and authors of entries, in twelve bytes of memory for each entry.
 ///
-/// A separate thread reads the history once, and then new entries. Answers don't wait for it, but say up to
-/// which entry they count.
+/// A separate thread reads the history once, and then new entries. Responses don't wait for this thread; they name the
+/// newest entry that they count.
 ///
 /// Safe to use from any thread.
 final class Timeline: Sendable {
@@ -14,16 +14,16 @@ final class Timeline: Sendable {
 
   fileprivate struct Heads: Sendable {
     var first: Revision
-    /// The journal's `erasureCount` at the start. After an erasure, reading starts again, because authors are
+    /// The journal's `erasureCount` when reading started. After an erasure, reading starts again, because authors are
     /// erased too.
     var erasureCount: Int
     /// Microseconds since 1970, in ascending order.
     var dates: [Int64] = []
-    /// For each entry, the index of its author.
+    /// For each entry, the index of its author in ``authors``.
     var authorNumbers: [Int32] = []
     var authors: [Author] = []
     var numbers: [Author: Int32] = [:]
-    /// The number of entries of each author.
+    /// For each of ``authors``, the number of entries.
     var counts: [Int] = []
     var isEnding = false
     var isReading = false
@@ -42,7 +42,7 @@ final class Timeline: Sendable {
     let place: Int
     var first: Revision
     var last: Revision
-    /// The number of entries of each author.
+    /// The number of entries of each of ``Histogram/authors`` and, last, of all others.
     var counts: [Int]
     /// How many entries can't be read.
     var unreadableCount = 0
@@ -51,13 +51,13 @@ final class Timeline: Sendable {
   struct Histogram {
     var from: Int64
     var to: Int64
-    /// The authors with the most entries, sorted by name; nil for erased ones. The last count of a bucket is
-    /// that of all others.
+    /// The authors with the most entries, sorted by name; nil for an erased author. Each bucket has one more count, for
+    /// all other authors.
     var authors: [String?]
     var hasOthers: Bool
-    /// Only buckets that are not empty.
+    /// The buckets that have entries.
     var buckets: [Bucket]
-    /// The newest entry that was read.
+    /// The revision of the newest entry that was read.
     var through: Revision
   }
 
@@ -102,8 +102,8 @@ final class Timeline: Sendable {
     if isBehind { catchUp() }
   }
 
-  /// A damaged entry gets the date of the entry before it.
-  /// - Returns: false if nothing can be read now.
+  /// Reads the dates and authors of entries. A damaged entry gets the date of the entry before it.
+  /// - Returns: false if the log can't be read now.
   private func read(_ range: ClosedRange<Revision>, _ erasures: Int) -> Bool {
     var found: [(date: Int64, author: Author)] = []
     do {
@@ -124,7 +124,7 @@ final class Timeline: Sendable {
     return true
   }
 
-  /// The range is in microseconds since 1970; nil stands for the date of the first or the newest entry.
+  /// Counts entries from `from` to `to`, in microseconds since 1970, by default all; nil if no date is known yet.
   /// - Complexity: O(n) in the entries of the range, about a nanosecond for each.
   func histogram(from: Int64?, to: Int64?, bucketCount: Int, authorCount: Int) -> Histogram? {
     heads.withLock { heads in

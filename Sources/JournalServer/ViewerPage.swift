@@ -9,7 +9,7 @@ enum ViewerPage {
 
   static var index: [UInt8] { files["index.html"] ?? [] }
 
-  /// The file at a path such as `/assets/app.js`.
+  /// The file at a path such as `/assets/app.js`; nil if there is none.
   static func asset(_ path: String) -> Asset? {
     guard path.hasPrefix("/assets/") else { return nil }
     let name = String(path.dropFirst("/assets/".count))

@@ -1,2 +1,2 @@
-// Bytes, errors, the container and its writer are part of this module's API, so importing it imports them.
+// Bytes, errors, the container and its writer are part of this module's API.
 @_exported public import PropertyLists

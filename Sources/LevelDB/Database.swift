@@ -3,28 +3,28 @@ package import Files
 
 /// An ordered map from bytes to bytes in one folder, stored by LevelDB. **Start here.**
 ///
-/// 1. It is safe to use from any thread, but no other call may be in progress while it is closed. Writes are applied one
-///    after the other.
-/// 2. After a write has failed, no other write is accepted: the outcome of the failed one is unknown until the database
-///    is opened again. Reading still works. A write that was `refused` has stored nothing, and may be tried again.
-/// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening
-///    for writing does the same first, then writes LevelDB's changes to disk.
-/// 4. No byte of a record or a table on disk is ever overwritten, and nothing is removed that may be the only copy of
+/// 1. A database is safe to use from any thread, but it must not be closed while another call is in progress. Writes
+///    are applied one after the other.
+/// 2. After a write has failed, no other is accepted: the outcome of the failed write is unknown until the next
+///    opening. Reading still works. A write that was `refused` has stored nothing, and may be tried again.
+/// 3. Opening for reading changes nothing on disk, not even what LevelDB usually rewrites at opening. Opening for
+///    writing begins in the same way, and then writes LevelDB's changes to disk.
+/// 4. No byte of a record or a table on disk is ever overwritten, and no file is removed that may have the only copy of
 ///    an entry.
-/// 5. `close()` or deinitialization closes it. A call after that is an error.
+/// 5. `close()` or deinitialization closes the database. Later reads and writes throw `closed`.
 @safe
 package final class Database: Sendable {
   /// How opening may change the disk.
   package enum Access: Sendable {
-    /// Change nothing, and refuse writes. LevelDB's new files, about the size of the log, are in memory. No
-    /// lock is taken: the caller must exclude writers.
+    /// Change nothing, and refuse writes. LevelDB's new files, about the size of the log, are kept in memory. No lock
+    /// is taken: the caller must exclude writers.
     case readOnly
-    /// Change nothing, while another process may be writing. The database then lacks LevelDB's log, which `readLogs`
-    /// reads, and tables that the writer has replaced since; see `hasChanged`.
+    /// Change nothing, while another process may be writing. Reads then lack the entries of LevelDB's log, which
+    /// `readLogs` returns, and may fail if the writer has removed tables; see `hasChanged`.
     case inUse
     /// Open an existing database for writing.
     case existing
-    /// Open an existing database for writing, without changes before `beginWriting()`.
+    /// Open an existing database for writing, but change nothing before `beginWriting()`.
     case prepared
     /// Open an existing database, or create a new one.
     case existingOrNew
@@ -32,10 +32,10 @@ package final class Database: Sendable {
 
   /// The options of LevelDB. The defaults were measured with entries of 300 bytes.
   package struct Options: Sendable {
-    /// Whether a database with a damaged log is opened up to the damage, read-only; `damage` then has the place.
-    /// Otherwise it is refused.
+    /// Whether a database with a damaged log is opened, up to the damage and for reading only; `damage` then has the
+    /// place. If false, opening throws.
     package var opensUpToDamage = false
-    /// The bytes of entries in memory that become a table. Opening after a crash reads up to that many.
+    /// When the entries in memory have this many bytes, they become a table. Opening after a crash reads up to as many.
     package var writeBufferByteCount = 8 << 20
     /// The bytes of a block, the unit of reading. With 16 KiB a scan is an eighth faster, and a lookup takes
     /// more than twice as long.
@@ -46,7 +46,7 @@ package final class Database: Sendable {
     /// milliseconds at most. A larger one becomes a table. Tables with ascending keys are never merged, so if
     /// each log became a table, there would be a small table for each opening.
     package var keptLogByteCount = 1 << 20
-    /// For tests: false as if the system had no thread.
+    /// For tests: whether to start a thread. If false, everything works as if the system had refused it.
     package var asksForThread = true
 
     package init() {}
@@ -57,15 +57,15 @@ package final class Database: Sendable {
 
   // Safe to share: LevelDB is safe to use from any thread, and the handle is valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
-  // Must outlive `handle`, which calls it.
+  // Must outlive `handle`, which calls the hooks.
   private let hooks: HookBox
 
-  /// Opens the database in an open folder: all files are opened relative to it, even if it is moved and replaced. Its
-  /// hooks see each change and each read.
+  /// Opens the database in an open folder. All files are opened relative to the folder's descriptor, even if the folder
+  /// is moved and replaced. The hooks of the folder see each change and each read.
   ///
-  /// - Throws: `notFound` if there is no database and `access` does not create one; `busy` if it is open for writing
-  ///   elsewhere; `damaged` if the folder has only parts of a database, or anything but plain files, or if a file that
-  ///   would be replaced has an entry that is nowhere else; `io`, `outOfResources`. The folder is then unchanged.
+  /// - Throws: `notFound` if there is no database and `access` does not create one; `busy` if it is open for writing;
+  ///   `damaged` if the folder has only parts of a database, if one of its files is not a plain file, or if a file that
+  ///   would be replaced has the only copy of an entry; `io`; `outOfResources`. The folder is then unchanged.
   /// - Complexity: O(*n*) in the size of the log, which is bounded by the write buffer.
   package init<Failure>(
     in folder: Folder<Failure>, access: Access, options: Options = Options()
@@ -100,11 +100,11 @@ package final class Database: Sendable {
 
   deinit { unsafe cldb_free(handle) }
 
-  /// Writes to disk what LevelDB has changed in memory when it opened, and enables writing.
+  /// Writes to disk what LevelDB changed in memory when it opened, and allows writes.
   ///
-  /// - Parameter first: The first key that is needed.
-  /// - Throws: `damaged` if the log is damaged, or if a file that would be removed has an entry that is needed and nowhere
-  ///   else; `busy`; `io`, `outOfResources`. The folder is then unchanged, except for the removal of useless files, and the
+  /// - Parameter first: the first key that is needed. Files with the only copies of earlier entries may be removed.
+  /// - Throws: `damaged` if the log is damaged, or if a file that would be removed has the only copy of a needed entry;
+  ///   `busy`; `io`; `outOfResources`. The folder is then unchanged, except for the removal of useless files, and the
   ///   database can only be closed.
   package func beginWriting(needing first: [UInt8] = []) throws(DatabaseError) {
     try unsafe call(path: path) { status in
@@ -115,17 +115,17 @@ package final class Database: Sendable {
   /// Whether a file of a database can have this name.
   package static func isFileName(_ name: String) -> Bool { unsafe cldb_is_file_name(name) }
 
-  /// Whether a torn tail of the log or of the manifest was ignored. A torn tail was never confirmed.
+  /// Whether a torn tail of the log or of the manifest was ignored: an incomplete write that was never confirmed.
   package var hasTornTail: Bool { unsafe cldb_has_torn_tail(handle) }
 
-  /// Where the log is damaged; nil if it is intact. See `Options.opensUpToDamage`.
+  /// The place at which the log is damaged; nil if the log is intact. See `Options.opensUpToDamage`.
   package var damage: DatabaseError? {
     var status = cldb_status()
     return unsafe cldb_damage(handle, &status) ? nil : DatabaseError(status, path: path)
   }
 
-  /// The first and the last key of each table and of the log, as of opening, with separate ranges for keys
-  /// that begin with different bytes.
+  /// The first and the last key of each table and of the log, as of opening. Keys that begin with different bytes have
+  /// separate ranges.
   ///
   /// - Complexity: O(*n*) in the number of tables; most are not read.
   package func keyRanges() throws(DatabaseError) -> [(first: [UInt8], last: [UInt8])] {
@@ -139,10 +139,10 @@ package final class Database: Sendable {
     return ranges
   }
 
-  /// Calls `receive` with each new key and value of LevelDB's log since the last call, in the order of writing. For one
-  /// thread at a time, and for a database opened as in use.
+  /// Calls `receive` with each key and value that was written to LevelDB's log since the last call, in the order of
+  /// writing. Only for a database opened as in use, and for one thread at a time.
   ///
-  /// Incomplete writes are ignored. So is a log that was started after the opening: opening again finds it.
+  /// Incomplete writes are ignored, and so is a log that was started after the opening; open again to read that.
   /// - Complexity: O(*n*) in the new bytes.
   package func readLogs(_ receive: (_ key: [UInt8], _ value: [UInt8]) -> Void) throws(DatabaseError) {
     try unsafe call(path: path) { receiver, context, status in
@@ -153,8 +153,8 @@ package final class Database: Sendable {
     }
   }
 
-  /// Whether a writer may have replaced files since the opening. A missing file is then not damage, and unconfirmed
-  /// writes that `readLogs` has read may have been replaced by others: opening again finds the contents.
+  /// Whether a writer may have replaced files since the opening. If so, a missing file is not damage, and unconfirmed
+  /// writes that `readLogs` returned may have been replaced by others: open the database again.
   package var hasChanged: Bool { unsafe cldb_has_changed(handle) }
 
   /// Closes the database. Closing again does nothing.
@@ -162,9 +162,9 @@ package final class Database: Sendable {
 
   /// Stores entries, all or none.
   ///
-  /// - Parameter sync: whether to wait until the drive has confirmed them.
-  /// - Throws: `io` or another error if it is unknown whether they are stored; `refused` if nothing was stored because no
-  ///   descriptor was free; `poisoned` if nothing was tried, because an earlier write has failed; `readOnly`; `closed`.
+  /// - Parameter sync: whether to wait until the drive has confirmed the entries.
+  /// - Throws: `io` or another error if it is unknown whether the entries are stored; `refused` if no descriptor was
+  ///   free, or `poisoned` if an earlier write failed: nothing was stored; `readOnly`; `closed`.
   package func write(_ entries: [(key: [UInt8], value: [UInt8])], sync: Bool) throws(DatabaseError) {
     let batch = unsafe cldb_batch_new()
     defer { unsafe cldb_batch_free(batch) }
@@ -182,7 +182,7 @@ package final class Database: Sendable {
 
   /// The value of a key, or nil if there is no such key.
   ///
-  /// - Throws: `damaged` or `io` if it can't be read.
+  /// - Throws: `damaged` or `io` if the value can't be read.
   /// - Complexity: O(log *n*), and one read of a block.
   package func value(for key: [UInt8]) throws(DatabaseError) -> [UInt8]? {
     var found: [UInt8]?
@@ -201,15 +201,15 @@ package final class Database: Sendable {
   package enum ScanAnswer: Sendable {
     case next
     case stop
-    /// Pass the same entry again, unless something before it could not be read.
+    /// Fail if something before this entry could not be read; otherwise pass the same entry again.
     case check
   }
 
-  /// Calls `body` with the entries from one key through another one, in order or backwards, as of this call.
+  /// Calls `body` with the entries from `first` through `last`, in order or backwards, as of this call.
   ///
-  /// Every checksum is verified, and no block is cached. LevelDB skips what it can't read and continues. **If you expected
-  /// another entry, answer `check`.**
-  /// - Throws: `damaged` or `io` if something could not be read, and `body` did not stop before the end or checked.
+  /// Every checksum is verified, and no block is cached. LevelDB skips what it can't read and continues. **If an entry
+  /// is not the expected one, answer `check`.**
+  /// - Throws: `damaged` or `io` if something could not be read and `body` answered `check` or did not stop the scan.
   /// - Complexity: O(log *n*), then O(1) for each entry; slower backwards by a constant factor.
   package func scan(
     from first: [UInt8], through last: [UInt8], backwards: Bool = false,

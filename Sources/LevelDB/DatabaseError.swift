@@ -8,7 +8,7 @@ package struct DatabaseError: Error, Sendable, Equatable {
     case notFound
     /// The files are inconsistent: a wrong checksum, a missing file, a link instead of a file.
     case damaged
-    /// The operating system refused; `osError` says why.
+    /// A system call failed; `osError` says why.
     case io
     /// An invalid call.
     case wrongUse
@@ -16,9 +16,9 @@ package struct DatabaseError: Error, Sendable, Equatable {
     case readOnly
     /// A call after `close()`.
     case closed
-    /// Another opener has it open for writing.
+    /// The database is already open for writing, in this or another process.
     case busy
-    /// The system had no descriptor; nothing was written, and the same write may succeed later.
+    /// The system had no free descriptor. Nothing was written, and the same write may succeed later.
     case refused
     /// An earlier failure made writing unsafe; open the database again to find out what is stored.
     case poisoned
@@ -49,7 +49,7 @@ package struct DatabaseError: Error, Sendable, Equatable {
 }
 
 extension DatabaseError {
-  /// The only place that converts LevelDB's errors.
+  /// Makes the error for a status of the C interface. Only this initializer converts LevelDB's errors.
   init(_ status: borrowing cldb_status, path: String) {
     let message = unsafe withUnsafeBytes(of: status.message) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

@@ -1,7 +1,7 @@
 package import CLevelDB
 import Files
 
-/// Gives the hooks of a test an address for C. Must live as long as the database that calls it.
+/// Holds the hooks of a test at an address that C can pass on. Must outlive the database that calls the hooks.
 final class HookBox: Sendable {
   private let hook: FileHook?
   private let readHook: ReadHook?
@@ -60,7 +60,7 @@ extension FileOperation.Kind {
 package typealias EntryReceiver =
   (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> cldb_answer
 
-/// - Throws: the error in the status, if `body` returns false.
+/// Calls a C function. If it returns false, throws the error in its status.
 package func call(
   path: String, _ body: (_ status: UnsafeMutablePointer<cldb_status>) -> Bool
 ) throws(DatabaseError) {
@@ -68,7 +68,7 @@ package func call(
   guard unsafe body(&status) else { throw DatabaseError(status, path: path) }
 }
 
-/// Calls a C function that passes entries to a receiver.
+/// Calls a C function that passes entries to a receiver. If it returns false, throws the error in its status.
 package func call(
   path: String,
   _ body: (cldb_receiver, UnsafeMutableRawPointer, UnsafeMutablePointer<cldb_status>) -> Bool,

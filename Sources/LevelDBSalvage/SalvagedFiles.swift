@@ -10,7 +10,7 @@ package import LevelDB
 @safe
 package final class SalvagedFiles: Sendable {
   private let path: String
-  // Guarded by a lock on the C++ side; valid until `deinit`.
+  // Guarded by a lock in the C++ code; valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
 
   /// The problems of files, each a sentence that begins with the file's name.
@@ -38,7 +38,7 @@ package final class SalvagedFiles: Sendable {
 
   deinit { unsafe cldb_salvage_free(handle) }
 
-  /// All values of a key in the files: more than one if a crash has left two copies.
+  /// All values of a key in the files. A key has several values if a crash has left two copies.
   package func values(for key: [UInt8]) throws(DatabaseError) -> [[UInt8]] {
     var values: [[UInt8]] = []
     try unsafe call(path: path) { receiver, context, status in
@@ -52,7 +52,7 @@ package final class SalvagedFiles: Sendable {
     return values
   }
 
-  /// The last key before a limit.
+  /// The last key in the files that is before a limit; nil if there is none.
   package func lastKey(before limit: [UInt8]) throws(DatabaseError) -> [UInt8]? {
     var found: [UInt8]?
     try unsafe call(path: path) { receiver, context, status in

@@ -7,19 +7,19 @@ public import Foundation
 /// names.withLock { $0.insert("Ana") }
 /// ```
 ///
-/// 1. The value is accessed only through ``withLock(_:)``, and leaves the lock only if it is sendable.
+/// 1. The value is accessed only in the closures of the methods below, and leaves the lock only if it is sendable.
 /// 2. The accesses of one caller happen before those of the next.
-/// 3. The lock is not fair: a running thread can take a released lock before a waiting one. The standard
-///    library's `Mutex` passes to the longest waiting thread, so commits of many threads took turns at the
-///    pace of the scheduler.
+/// 3. The lock is not fair: a running thread can take a released lock before a waiting one. The standard library's
+///    `Mutex` passes the lock to the thread that has waited longest. With it, the threads of many commits took turns at
+///    the pace of the scheduler.
 /// 4. Taking the lock twice on one thread deadlocks.
-/// 5. With glibc, a waiting thread first spins for about a microsecond, because most locks are held for less
-///    time than a context switch takes. Commits of 64 tasks were a fifth faster.
+/// 5. With glibc, a waiting thread first spins for about a microsecond, because most locks are held for less time than
+///    a context switch takes. Spinning made commits of 64 tasks a fifth faster.
 ///
-/// Public, although no app sees this module, because only public functions are specialized in other modules.
+/// Public, although no app sees this module, because only public code is specialized in other modules.
 ///
-/// A POSIX mutex, because the thread sanitizer knows these. The standard library's `Mutex` is in a library
-/// without instrumentation, so on Linux the sanitizer reports every guarded access as a race.
+/// The lock is a POSIX mutex, which the thread sanitizer knows. The standard library's `Mutex` is in a library without
+/// instrumentation, so on Linux the sanitizer reports every guarded access as a race.
 ///
 /// Safe to use from any thread.
 @safe
@@ -57,7 +57,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
 
   /// Waits for the lock and calls `body` with the value.
   ///
-  /// `body` blocks all others; it must not take the same lock.
+  /// While `body` runs, all other callers wait. `body` must not take the same lock.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws; the value stays as `body` left it.
   @inlinable @inline(__always)
@@ -70,7 +70,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
     return try unsafe body(&value.pointee)
   }
 
-  /// Like ``withLock(_:)``, without waiting.
+  /// Calls `body` with the value if the lock is free. Never waits.
   /// - Returns: what `body` returns, or nil if the lock is taken; `body` is then not called.
   @inlinable @inline(__always)
   public borrowing func withLockIfFree<Result, Failure: Error>(

@@ -1,11 +1,11 @@
 import Dispatch
 import Foundation
 
-/// Threads whose start is known to have succeeded or failed.
+/// Starts threads, and reports if the system refuses one.
 ///
-/// Dispatch and Foundation hide that the system can refuse a thread: a queue waits for one, and `Thread`
-/// returns as if it had started, so that waiting for the work may never end. Work that is waited for
-/// therefore runs on a thread that was started here or, if the system refuses one, on the caller's.
+/// Dispatch and Foundation hide that the system can refuse a thread: a queue waits for one, and `Thread` returns as if
+/// it had started, so a wait for the work may never end. Work that a caller waits for therefore runs on a thread that
+/// was started here or, if the system refuses one, on the caller's thread.
 package enum Threads {
   private final class Body: Sendable {
     let run: @Sendable () -> Void
@@ -15,7 +15,7 @@ package enum Threads {
   /// Starts a thread that runs `body` and ends.
   /// - Returns: false if the system refuses a thread; `body` then never runs.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-    // The new thread owns this reference; without a thread, it is released below.
+    // The new thread owns this reference. If the system refuses the thread, the reference is released below.
     let context = unsafe Unmanaged.passRetained(Body(body))
     #if canImport(Darwin)
       var thread: pthread_t?
@@ -49,8 +49,8 @@ package enum Threads {
     return true
   }
 
-  /// Runs `body` for each number below `count`, on up to `width` threads including the caller's. Fewer if the
-  /// system refuses threads.
+  /// Calls `body` with each number below `count`, on up to `width` threads including the caller's. If the system
+  /// refuses threads, fewer are used.
   package static func forEach(below count: Int, width: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let next = Lock(0)
     let work: @Sendable () -> Void = {

@@ -9,7 +9,7 @@ package import Dispatch
     import Musl
   #endif
 
-  /// A semaphore for waits with a time limit, with the methods of Dispatch's.
+  /// A semaphore for waits with a time limit, with the methods of `DispatchSemaphore`.
   ///
   /// On Linux, Dispatch's semaphore waits until a date: if the clock is set back by an hour, the wait takes
   /// an hour longer.

@@ -7,8 +7,8 @@ import Locks
 /// A connection to a server. Only this type and ``Rows`` call libpq.
 ///
 /// 1. One statement runs at a time. Others wait.
-/// 2. No call waits longer than its time limit for the next bytes to arrive or to be accepted: a paused
-///    server is treated as unreachable, and a slow network is not.
+/// 2. The time limit of a call applies to each wait until the server sends or accepts bytes: a paused server is treated
+///    as unreachable, and a slow network is not.
 /// 3. A lost connection stays lost. Nothing is resent automatically, because the outcome of the statement is unknown.
 /// 4. Warnings of the server are counted, and errors are thrown. Nothing is printed, except libpq's own warning about a
 ///    password file that other users may read.
@@ -16,7 +16,7 @@ import Locks
 /// Safe to use from any thread.
 @safe
 final class Connection: Sendable {
-  /// A statement with a name is parsed once for each connection.
+  /// A statement. If it has a name, the server parses it only once for each connection.
   struct Statement: Sendable, ExpressibleByStringInterpolation {
     let name: String?
     let text: String
@@ -39,33 +39,33 @@ final class Connection: Sendable {
   private struct State: Sendable {
     var prepared: Set<String> = []
     var isLost = false
-    /// The statement that was sent ahead and whose answer was not yet received.
+    /// The answer to the statement that was sent ahead; nil if none is outstanding.
     var pending: Answer?
   }
 
-  /// The process of the session, as the server or the pooler that accepted the connection reports it.
+  /// The process id of the session, as reported by the server, or by the pooler that accepted the connection.
   let processID: Int
-  /// The mark of this connection's session (``ServerAddress/connect()``).
+  /// The random mark of this connection's session (``ServerAddress/connect()``).
   let marker = String(UInt64.random(in: 0 ... .max), radix: 16)
-  // Used only while the lock is held, and valid until `deinit`.
+  // Safe to share: the handle is used only while `state` is locked, and is valid until `deinit`.
   private nonisolated(unsafe) let handle: OpaquePointer
   private let state = Lock(State())
-  /// Called by libpq for warnings, with the lock held.
+  /// Counts the server's warnings, which libpq passes to it.
   private let warnings = WarningCounter()
-  /// A second descriptor of the socket: libpq closes its own when the server ends the connection, and another
+  /// A second descriptor of the socket, because libpq closes its own when the server ends the connection, and another
   /// file may then get that number.
   private let socket: Int32
 
-  /// Connects with these settings and those that libpq finds in the environment, service files and password
-  /// files. libpq tries one host after the other, each for the time of `connect_timeout`. A database is a
-  /// name, and not another connection string, which may have a password.
+  /// Connects with these settings and those that libpq finds in the environment, service files and password files.
+  /// libpq tries one host after the other, each for the time of `connect_timeout`. The setting `dbname` is only a name:
+  /// libpq does not expand it as another connection string, which may have a password.
   /// - Throws: ``ServerFailure`` of kind `lost`.
   init(_ settings: [(name: String, value: String)]) throws(ServerFailure) {
     guard let handle = unsafe Self.withPointers(settings, { unsafe PQconnectStartParams($0, $1, 0) }) else {
       throw ServerFailure(.lost, "there is no memory for a connection")
     }
     unsafe self.handle = unsafe handle
-    // Set before the server can send a warning, which libpq would print.
+    // The receiver is set before the server can send a warning, which libpq would print.
     unsafe PQsetNoticeReceiver(
       handle,
       { context, notice in
@@ -84,7 +84,7 @@ final class Connection: Sendable {
       throw failure
     }
     let socket = fcntl(unsafe PQsocket(handle), F_DUPFD_CLOEXEC, 0)
-    // Checked before all properties are set, because `deinit` would run too.
+    // The socket is checked while not all properties are set, so that a failure does not run `deinit`.
     guard socket >= 0 else {
       unsafe PQfinish(handle)
       throw ServerFailure(.lost, "this process has too many open files")
@@ -94,11 +94,11 @@ final class Connection: Sendable {
     unsafe PQsetnonblocking(handle, 1)
   }
 
-  /// Connects or fails as `PQconnectdbParams` does. Only libpq's waiting functions can try the next address
-  /// if one does not answer. So `PQreset`, which waits and keeps the receiver of warnings, replaces an
-  /// attempt that takes long.
+  /// Connects or fails as `PQconnectdbParams` does. Only libpq's blocking functions can try the next address if one
+  /// does not answer. So an attempt that takes too long is replaced by `PQreset`, which blocks and keeps the receiver
+  /// of warnings.
   private static func finishConnecting(_ handle: OpaquePointer) {
-    // Enough for a login. If the first of several addresses does not answer, this adds to its timeout.
+    // Two seconds are enough for a login. If the first of several addresses does not answer, they add to its timeout.
     let deadline = DispatchTime.now() + 2
     var next = PGRES_POLLING_WRITING
     while unsafe PQstatus(handle) != CONNECTION_BAD {
@@ -122,16 +122,16 @@ final class Connection: Sendable {
   }
 
   /// Parses a libpq connection string: a URL, or words such as `host=…`.
-  /// - Returns: its settings, in libpq's order, and whether libpq marks each as secret; nil if the text is
-  ///   invalid. The reason is dropped, because it would repeat parts of the text.
+  /// - Returns: the settings, in libpq's order, and whether libpq marks each as secret; nil if the text is invalid. The
+  ///   reason is dropped, because libpq repeats parts of the text in it.
   static func settings(in text: String) -> [(name: String, value: String, isSecret: Bool)]? {
     unsafe settings(in: PQconninfoParse(text, nil))
   }
 
-  /// Some settings, and those of the environment and service files.
+  /// Returns these settings, and those of the environment and service files.
   ///
-  /// libpq reads the latter only to connect, so this begins to connect to an address that no host has.
-  /// Nothing is sent.
+  /// libpq reads the environment and service files only to connect, so this begins to connect to an address that no
+  /// host has. Nothing is sent.
   static func allSettings(_ settings: [(name: String, value: String)]) -> [(name: String, value: String)] {
     // With a password, libpq does not read the password file.
     let nowhere = settings + [("hostaddr", "nowhere"), ("password", "none")]
@@ -140,7 +140,7 @@ final class Connection: Sendable {
     return unsafe (Self.settings(in: PQconninfo(handle)) ?? []).map { ($0.name, $0.value) }
   }
 
-  /// Frees the list.
+  /// Returns the settings of libpq's list, and frees the list; nil if there is no list.
   private static func settings(
     in options: UnsafeMutablePointer<PQconninfoOption>?
   ) -> [(name: String, value: String, isSecret: Bool)]? {
@@ -150,7 +150,7 @@ final class Connection: Sendable {
     var option = unsafe options
     while let keyword = unsafe option.pointee.keyword {
       if let value = unsafe option.pointee.val {
-        // An asterisk means that a dialog hides the value.
+        // libpq marks a value that a dialog should hide with an asterisk.
         let display = unsafe option.pointee.dispchar.map { unsafe String(cString: $0) }
         found.append((unsafe String(cString: keyword), unsafe String(cString: value), display == "*"))
       }
@@ -174,7 +174,7 @@ final class Connection: Sendable {
 
   // MARK: Statements
 
-  /// Runs a statement, and returns its rows. Outside of a transaction, it is repeated as by ``retrying(_:)``.
+  /// Runs a statement, and returns its rows. Outside of a transaction, repeats it as ``retrying(_:)`` does.
   /// - Parameter meanwhile: called between sending the statement and waiting for the answer. Must not use
   ///   this connection.
   /// - Throws: ``ServerFailure``. After one of kind `lost`, the connection can't be used any more.
@@ -192,11 +192,11 @@ final class Connection: Sendable {
     }
   }
 
-  /// Repeats a transaction, for ten seconds at most, if the server has rolled it back because of another one.
+  /// Runs a transaction, and repeats it, for ten seconds at most, if the server rolls it back because of another one.
   ///
-  /// With READ COMMITTED, only deadlocks are such cases.
-  /// - Parameter body: runs the transaction; if it fails, none is open afterwards. A failure inside a longer transaction
-  ///   is not repeated.
+  /// With READ COMMITTED, the server does that only to resolve deadlocks.
+  /// - Parameter body: runs the transaction. If a transaction is open after `body` has failed, nothing is repeated,
+  ///   because `body` was only a part of that transaction.
   func retrying<Result>(_ body: () throws(ServerFailure) -> Result) throws(ServerFailure) -> Result {
     let end = ContinuousClock.now + ServerAddress.patience
     var pause: UInt32 = 1000
@@ -204,24 +204,24 @@ final class Connection: Sendable {
       do throws(ServerFailure) { return try body() } catch {
         guard error.isTransient, ContinuousClock.now < end, !isInTransaction else { throw error }
       }
-      // Random, or two nodes that fail because of each other would do so again.
+      // The pause is random, or two nodes that fail because of each other would do so again.
       usleep(UInt32.random(in: 0..<pause))
       pause = min(2 * pause, 100_000)
     }
   }
 
-  /// Ends an open or failed transaction. Without one, the server would warn.
+  /// Ends an open or failed transaction. If there is none, does nothing: the server would warn.
   func rollBack() {
     if isInTransaction { _ = try? run("ROLLBACK") }
   }
 
-  /// Whether a transaction is open, or has failed and not ended.
+  /// Whether a transaction is open, or has failed and was not ended.
   private var isInTransaction: Bool {
     state.withLock { _ in unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
   }
 
   /// Sends a statement, which the server runs while the caller does something else.
-  /// - Returns: the answer to pass to ``rows(of:within:)``. Any other statement first receives and keeps its rows.
+  /// - Returns: the answer for ``rows(of:within:)``. The next use of this connection first stores the rows in it.
   /// - Throws: as ``run(_:_:within:)``.
   func send(
     _ statement: Statement, _ parameters: [Parameter] = [], within time: Duration
@@ -253,7 +253,7 @@ final class Connection: Sendable {
     guard unsafe PQflush(handle) >= 0 else { throw lost(&state) }
   }
 
-  /// Has the server parse a statement with a name the first time.
+  /// Lets the server parse a statement that has a name, if this connection uses it for the first time.
   private func prepare(
     _ statement: Statement, _ parameters: [Parameter], _ state: inout State, _ time: Duration
   ) throws(ServerFailure) {
@@ -282,14 +282,14 @@ final class Connection: Sendable {
     guard isSent == 1 else { throw lost(&state) }
   }
 
-  /// Runs several statements in one round trip. After one that fails, the others are not run.
-  /// - Returns: the rows of each.
+  /// Runs several statements in one round trip. After a statement that fails, no other is run.
+  /// - Returns: the rows of each statement.
   /// - Throws: as ``run(_:_:within:)``.
   func runAll(
     _ statements: [(Statement, [Parameter])], within time: Duration
   ) throws(ServerFailure) -> [Rows] {
     try using(time) { state throws(ServerFailure) in
-      // Prepared first: in the pipeline, the answers would be mixed up with those of the statements.
+      // Statements are prepared first: in the pipeline, these answers would be mixed up with those of running them.
       for (statement, parameters) in statements { try prepare(statement, parameters, &state, time) }
       guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost(&state) }
       for (statement, parameters) in statements { try send(statement, parameters, &state) }
@@ -304,7 +304,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Calls `body`, which commits, and fails if the server did not wait for its standby.
+  /// Calls `body`, which commits, and throws if the server did not wait for its standby.
   ///
   /// A server that is told to stop waiting for its standby sends a warning and reports the commit as done.
   /// - Throws: what `body` throws; ``ServerFailure`` of kind `lost` if the server did not wait.
@@ -320,7 +320,7 @@ final class Connection: Sendable {
     return result
   }
 
-  /// - Returns: the text of each notification; empty if the time ran out.
+  /// Waits for notifications, and returns their texts; empty if the time ran out.
   /// - Throws: ``ServerFailure`` if the connection was lost.
   func notifications(atMost time: Duration) throws(ServerFailure) -> [String] {
     let deadline = DispatchTime.now() + time.timeInterval
@@ -338,7 +338,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Ends the connection, and all waits for the server.
+  /// Shuts the connection down, which ends all waits for the server.
   func interrupt() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
 
   private func using<Result: Sendable>(
@@ -359,14 +359,14 @@ final class Connection: Sendable {
     }
   }
 
-  /// Sends the rest of a statement, and receives its answer.
+  /// Sends the rest of a statement, and receives its rows. Throws if the statement failed.
   private func result(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows {
     let rows = try answer(&state, time)
     if let failure = rows.failure { throw failure }
     return rows
   }
 
-  /// The answer to one of several statements, also if it failed.
+  /// Sends the rest of a statement, and receives its answer. If the statement failed, the rows have the failure.
   private func answer(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows {
     while true {
       let rest = unsafe PQflush(handle)
@@ -382,7 +382,7 @@ final class Connection: Sendable {
     return last
   }
 
-  /// The next result of a statement, nil after the last.
+  /// The next result of a statement; nil after the last result.
   private func next(_ state: inout State, _ time: Duration) throws(ServerFailure) -> Rows? {
     while unsafe PQisBusy(handle) == 1 {
       try wait(Int16(POLLIN), &state, time)
@@ -406,7 +406,7 @@ final class Connection: Sendable {
     unsafe PQerrorMessage(handle).map { unsafe String(cString: $0) } ?? ""
   }
 
-  /// - Returns: false if the time ran out.
+  /// Waits until a socket has one of these events. Returns false if the time ran out.
   private static func wait(_ socket: Int32, _ events: Int16, until deadline: DispatchTime) -> Bool {
     while true {
       let now = DispatchTime.now()
@@ -425,7 +425,7 @@ final class Connection: Sendable {
     var pointers = unsafe [UnsafePointer<CChar>?]()
     func lend(_ rest: ArraySlice<[UInt8]>) -> Result {
       guard let first = rest.first else { return unsafe body(pointers) }
-      // An empty value must have an address, because null is another value.
+      // Even an empty value must have an address, because a null pointer means NULL.
       return unsafe (first.isEmpty ? [0] : first).withUnsafeBytes { bytes in
         unsafe pointers.append(bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
         return lend(rest.dropFirst())
@@ -437,11 +437,11 @@ final class Connection: Sendable {
 
 /// Counts warnings that may mean that a commit did not wait for its standby.
 ///
-/// Such warnings have no code of their own, and their text is in the server's language, so only warnings that are known to be
-/// about something else are excluded.
+/// Such warnings have no code of their own, and their text is in the server's language. So all warnings are counted,
+/// except those that are known to be about something else.
 private final class WarningCounter: Sendable {
-  /// PostgreSQL's functions whose warnings are about transaction numbers that run out, a nearly full queue of
-  /// notifications, or a trigger.
+  /// Functions of PostgreSQL that warn about something else: transaction numbers that run out, a nearly full queue of
+  /// notifications, or what a trigger reports.
   private static let others: Set<String> = [
     "GetNewTransactionId", "GetNewMultiXactId", "asyncQueueFillWarning", "exec_stmt_raise",
   ]

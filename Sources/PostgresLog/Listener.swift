@@ -15,13 +15,13 @@ final class Listener: Sendable {
     connection = try address.connect(isFirst: false)
     self.journal = .uuid(journal.bytes)
     try connection.run("LISTEN \(Schema.channel(of: journal))")
-    // Every later entry is followed by a notification.
+    // Read after LISTEN, so that every later entry is followed by a notification.
     known = Lock(try connection.newest(of: self.journal))
   }
 
-  /// Returns the newest revision as soon as it is above the given one, or when the time has passed.
-  /// - Parameter stored: returns the newest revision that this node knows to be stored, after any statement
-  ///   in progress.
+  /// Waits until the newest revision is above the given one, or the time has passed. Returns the newest revision.
+  /// - Parameter stored: waits for any statement in progress, and returns the newest revision that this node knows to
+  ///   be stored.
   func newest(
     after revision: Revision, waitingAtMost time: Duration, stored: () -> Revision
   ) throws(ServerFailure) -> Revision {
@@ -31,8 +31,8 @@ final class Listener: Sendable {
       let now = ContinuousClock.now
       if known > revision || now >= deadline { return known }
       let told = try connection.notifications(atMost: min(Self.interval, deadline - now))
-      // Anyone can send a notification, so the server is asked, unless this node has committed these entries
-      // or got them with its turn.
+      // Any client can send a notification, so the server is asked, unless this node has committed these entries or got
+      // them with its turn.
       let newestTold = told.map { Revision($0) ?? .max }.max() ?? .max
       let newestStored = told.isEmpty ? 0 : stored()
       let newest =

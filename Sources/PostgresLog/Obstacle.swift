@@ -1,7 +1,7 @@
 import Journaling
 
 extension Connection {
-  /// Adds the obstacle, and the command that removes it, to an error about tables or privileges.
+  /// Converts errors of `body`. Adds the obstacle, and a command that removes it, to those about tables or privileges.
   func translating<Result>(_ body: (Connection) throws -> Result) throws(JournalError) -> Result {
     do { return try body(self) } catch let error as JournalError { throw error } catch let error
       as ServerFailure
@@ -13,11 +13,11 @@ extension Connection {
     }
   }
 
-  /// The obstacle after a semicolon, or an empty text.
+  /// The obstacle after a semicolon; an empty text if there is no obstacle.
   var reason: String { obstacle.map { "; \($0)" } ?? "" }
 
-  /// A search path that does not lead to the tables, or row-level security that applies to this role. Nil if
-  /// there is neither, or the server does not answer.
+  /// Why this role does not find the tables or all rows, and a command that helps: the search path does not lead to the
+  /// tables, or row-level security applies to the role. Nil in other cases, or if the server does not answer.
   var obstacle: String? {
     let tables = Schema.tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
     let text: Statement = """

@@ -17,12 +17,12 @@ struct PostgresSharing: LogSharing {
 }
 
 extension JournalOptions {
-  /// The same options, with which shared journals in PostgreSQL can be opened for writing. Local journals are
-  /// not affected.
+  /// Returns options with which shared journals in PostgreSQL can be opened for writing. Local journals are not
+  /// affected.
   /// - Parameters:
   ///   - acceptsUnsafeSettings: whether to accept a server that may lose what it confirms, for example with `fsync`
   ///     off.
-  ///   - images: where images are stored, if not in the database. It must be the same for all nodes. Images that are
+  ///   - images: where images are stored, if not in the database. All nodes must use the same place. Images that are
   ///     already in the database are still found there.
   public func sharingThroughPostgres(
     acceptsUnsafeSettings: Bool = false, images: (any SharedImageStore)? = nil
@@ -46,12 +46,12 @@ extension Journal {
   ///   - url: the journal's folder. It must not be open for writing.
   ///   - address: a libpq connection string, such as `postgresql://app@db.example.org/books`. It must not contain a
   ///     password: put that into a password file, a service file or the environment.
-  ///   - options: made with ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)`` to accept a server
-  ///     that does not keep what it confirms.
+  ///   - options: to accept a server that may lose what it confirms, pass options made with
+  ///     ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)``.
   ///   - progress: called with the progress. If it throws, the work ends and the journal stays local.
   /// - Returns: the newest entry.
   /// - Throws: ``JournalError``: `unreachable`, `unsafeSettings`, `permission`, `wrongUse`, `diverged`.
-  /// - Complexity: O(n) in the bytes of all entries, twice over the network.
+  /// - Complexity: O(n) in the bytes of all entries, which cross the network twice.
   @discardableResult
   public static func share(
     at url: URL, on address: String, options: JournalOptions = JournalOptions(),
@@ -65,7 +65,7 @@ extension Journal {
   /// with options made by ``JournalOptions/sharingThroughPostgres(acceptsUnsafeSettings:images:)``.
   /// - Parameters:
   ///   - address: as in ``share(at:on:options:progress:)``.
-  ///   - id: which journal, if the database has several.
+  ///   - id: the id of the journal; can be nil if the database has only one journal.
   ///   - url: the folder to create.
   ///   - options: as in ``share(at:on:options:progress:)``.
   ///   - progress: called with the progress. If it throws, the work ends and no folder is created.
@@ -110,9 +110,9 @@ extension Journal {
 }
 
 extension BlobStore {
-  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, they are fetched from the
-  /// shared log and stored.
-  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if they are missing and the journal is not open for writing;
-  ///   `damaged`.
+  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, missing bytes are fetched
+  /// from the shared log and stored.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if the bytes are missing and the journal is not open for
+  ///   writing; `damaged`.
   public func fetch(_ blob: Blob) throws { try bring(blob) }
 }

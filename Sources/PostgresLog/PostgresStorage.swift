@@ -16,7 +16,7 @@ package struct PostgresStorage: SharedLogStorage {
 
   package var retryTime = Duration.seconds(20)
   package var address: String { server.description }
-  /// Entries take several times their size in messages and in the server's memory.
+  /// The limit of an append: entries take several times their size in messages and in the server's memory.
   package var appendByteCount: Int { 128 << 20 }
 
   package func journals() throws(JournalError) -> [JournalID] {
@@ -40,7 +40,7 @@ package struct PostgresStorage: SharedLogStorage {
     }
   }
 
-  /// Creates missing tables too.
+  /// Creates the row of a journal, and missing tables.
   package func begin(_ journal: JournalID) throws(JournalError) {
     try changing { connection, _ in
       try Self.makeTables(connection)
@@ -78,7 +78,7 @@ package struct PostgresStorage: SharedLogStorage {
     }
   }
 
-  /// Changes the tables. An error says so if the server waits for a standby to confirm the change.
+  /// Calls `body` to change the tables. If the server waits for a standby to confirm the change, an error says so.
   private func changing(
     isFirst: Bool = true, _ body: (Connection, ServerSettings) throws -> Void
   ) throws(JournalError) {
@@ -110,7 +110,7 @@ package struct PostgresStorage: SharedLogStorage {
       return true
     } catch {
       if error.state == "42P01" { return false }
-      // Another column, another type of a column, no such key, or not a table.
+      // The table has another column, type or key, or is not a table.
       guard ["42703", "42804", "42P10", "42809"].contains(error.state) else { throw error }
       throw JournalError(
         .alreadyExists,

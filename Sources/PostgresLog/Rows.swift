@@ -12,7 +12,7 @@ final class Rows: Sendable {
 
   deinit { unsafe PQclear(result) }
 
-  /// Why the statement failed; nil if it did not.
+  /// Why the statement failed; nil if it succeeded.
   var failure: ServerFailure? {
     switch unsafe PQresultStatus(result) {
     case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return nil
@@ -24,7 +24,7 @@ final class Rows: Sendable {
       unsafe String(cString: $0)
     }
     let whole = unsafe PQresultErrorMessage(result).map { unsafe String(cString: $0) }
-    // Without a code, libpq itself has failed. 57P01 to 57P05 end the session. After 08 and 40003 the outcome is
+    // If there is no code, libpq itself has failed. 57P01 to 57P05 end the session. After 08 and 40003 the outcome is
     // unknown.
     let isLost = state == nil || state!.hasPrefix("57P0") || state!.hasPrefix("08") || state! == "40003"
     return ServerFailure(isLost ? .lost : .refused, state: state ?? "", message ?? whole ?? "")
@@ -32,7 +32,7 @@ final class Rows: Sendable {
 
   var count: Int { Int(unsafe PQntuples(result)) }
 
-  /// Null has no bytes.
+  /// Calls `body` with the bytes of a value. NULL has no bytes.
   func withBytes<Result, Failure: Error>(
     _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

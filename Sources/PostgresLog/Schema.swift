@@ -2,15 +2,14 @@ import Journaling
 
 /// The tables and statements. Documentation/Shared.md lists the privileges that a role needs.
 ///
-/// `journal_logs` has a row for each journal, with its newest revision. An append raises that revision, so
-/// the row serializes appends, and an append after another entry than the newest changes nothing.
-/// `journal_entries` has a row for each entry, `journal_images` one for each image, and
-/// `journal_image_pieces` the bytes of images.
+/// `journal_logs` has a row for each journal, with its newest revision. An append raises that revision, so the row
+/// serializes appends. An append that does not follow the newest entry changes nothing. `journal_entries` has a row for
+/// each entry, `journal_images` one for each image, and `journal_image_pieces` the bytes of images.
 enum Schema {
   struct Table: Sendable {
     let name: String
     let columns: [(name: String, type: String)]
-    /// The primary key.
+    /// The columns of the primary key.
     let key: String
 
     var definition: String {
@@ -18,8 +17,8 @@ enum Schema {
       return "CREATE TABLE IF NOT EXISTS \(name) (\n\(columns)  PRIMARY KEY (\(key)))"
     }
 
-    /// Fails if the table is missing, has other columns, or lacks the key. `EXPLAIN` changes nothing and runs
-    /// no trigger.
+    /// A statement that fails if the table is missing, has other columns, or lacks the key. `EXPLAIN` changes nothing
+    /// and runs no trigger.
     var check: String {
       let names = columns.map(\.name).joined(separator: ", ")
       let nulls = columns.map { "CAST(NULL AS \($0.type))" }.joined(separator: ", ")
@@ -53,11 +52,11 @@ enum Schema {
   /// The setting that marks a session.
   static let marker = "journal.session"
   static let markerValue = "current_setting('\(marker)', true)"
-  /// At this level, the server reports commits that do not wait for their standby.
+  /// The level of messages at which the server reports that a commit did not wait for its standby.
   static let messageLevel = "warning"
 
-  /// A condition that fails with state 22P02 unless the session has the mark and the settings in a parameter
-  /// (``ServerSettings/session(of:)``), because a pooler or another client has changed it since it was
+  /// A condition that fails with state 22P02 unless the session has the mark and the settings that a parameter demands
+  /// (``ServerSettings/session(of:)``). A session lacks them if a pooler or another client has changed it since it was
   /// checked.
   static func isOwn(_ parameter: String) -> String {
     let session = """
@@ -69,7 +68,7 @@ enum Schema {
 
   // MARK: Logs
 
-  /// If only the journal's row was lost, its revision is that of the entries.
+  /// Adds the row of a journal. If only this row was lost, its revision becomes that of the newest entry.
   static let newLog = statement(
     "new_log",
     """
@@ -93,17 +92,17 @@ enum Schema {
     FROM journal_logs WHERE journal = $1
     """)
 
-  /// Appends entries to a journal ($1) after a revision ($2), up to another ($3): numbers ($4), digests ($5),
-  /// bytes ($6). One statement is one transaction and one round trip. No row is returned if the newest entry
-  /// is not $2 with the digest $8, which is ignored before the first entry. A division by zero fails the
-  /// statement if the table has not taken all entries. $9 is the session (``isOwn(_:)``).
+  /// Appends entries to a journal ($1) after a revision ($2): their last revision ($3), their revisions ($4), digests
+  /// ($5) and bytes ($6). $7 is the channel to notify, and $9 the session (``isOwn(_:)``). One statement is one
+  /// transaction and one round trip. It returns no row if the newest entry is not $2 with the digest $8, which is
+  /// ignored if $2 is 0. A division by zero fails the statement if the table has not taken all entries.
   static let append = statement("append", append(notifying: "pg_notify($7, $3::text)"))
 
-  /// For roles that may not notify.
+  /// Appends without a notification, for roles that may not notify.
   static let quietAppend = statement("quiet_append", append(notifying: "$7::text"))
 
-  /// Raises the time that a turn may take, because the server counts the transaction as idle while the
-  /// message of an append arrives.
+  /// Raises the time limit of a turn, because the server counts the transaction as idle while the message of an append
+  /// arrives.
   static func idleLimit(milliseconds: Int) -> Connection.Statement {
     "SET LOCAL idle_in_transaction_session_timeout = \(milliseconds)"
   }
@@ -124,15 +123,15 @@ enum Schema {
     """
   }
 
-  /// The entries from $2 to $3, if they are small. The bytes of a large entry are null.
+  /// The entries from $2 to $3. The bytes of an entry that is not small are null.
   static let smallPiece = statement(
     "small_piece",
     """
     SELECT revision, CASE WHEN octet_length(bytes) <= \(smallByteCount) THEN bytes END
     FROM journal_entries WHERE journal = $1 AND revision BETWEEN $2 AND $3 ORDER BY revision
     """)
-  /// The same for large entries: at least one entry, and about as many bytes as a piece may have. Twice as
-  /// expensive for the server, which adds up the sizes.
+  /// The first entries from $2 to $3, of any size: as many as make up `pieceByteCount`, and at least one. Twice as
+  /// expensive as ``smallPiece`` for the server, which adds up the sizes.
   static let largePiece = statement(
     "large_piece",
     """
@@ -144,13 +143,13 @@ enum Schema {
   /// The maximum number of entries of a piece. A server without statistics may sort all of them.
   static let pieceCount = 4096
   private static let pieceByteCount = 4 << 20
-  /// The maximum bytes of a small entry, which limit a piece to 16 MiB.
+  /// The maximum bytes of a small entry, so that a piece has at most 16 MiB.
   private static let smallByteCount = 4096
 
   static let digest = statement(
     "digest", "SELECT digest FROM journal_entries WHERE journal = $1 AND revision = $2")
 
-  /// An image exists if it has a row in `journal_images`, which is stored last, and all of its pieces.
+  /// Returns a row if the image exists: if `journal_images` has it, which is stored last, and all of its pieces exist.
   static let hasImage = statement(
     "has_image",
     """

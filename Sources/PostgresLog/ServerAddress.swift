@@ -18,8 +18,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
         .wrongUse,
         "this is not the address of a PostgreSQL server; write it as postgresql://USER@HOST/DATABASE")
     }
-    // A password with a "/", which ends the host of a URL, is parsed as a port and a part of the database's
-    // name, and libpq would repeat it in an error.
+    // In a URL, a "/" ends the host. So libpq parses a password with a "/" as a port and a part of the database's name,
+    // and would repeat both in an error.
     let isCutPassword = settings.contains { setting in
       setting.name == "port" && !setting.value.allSatisfy { "0123456789, ".contains($0) }
         || setting.name == "dbname" && setting.value.contains("@") && text.hasPrefix("postgres")
@@ -31,8 +31,8 @@ struct ServerAddress: Sendable, CustomStringConvertible {
           + "passwords into the password file (~/.pgpass) or a service file, and write the name of such a database as "
           + "dbname=…")
     }
-    // Later versions of libpq may have secrets that are not marked. For other programs, a database may be
-    // another address with a password.
+    // Later versions of libpq may have secrets that they do not mark as such. Other programs accept, as the name of a
+    // database, another address with a password.
     let hasSecret = settings.contains { setting in
       setting.isSecret || setting.name.contains("password")
         || setting.name == "dbname"
@@ -56,7 +56,7 @@ struct ServerAddress: Sendable, CustomStringConvertible {
     // Defaults, which the address, the environment and service files replace.
     let usual = [
       ("application_name", "journal"),
-      // Applies to each host, so that one that does not answer does not hide the next.
+      // This limit applies to each host, so that a host that does not answer does not hide the next one.
       ("connect_timeout", "\(Self.patience.components.seconds / 2)"),
       // A server that has disappeared is detected within half a minute, also by listeners.
       ("keepalives_idle", "10"),

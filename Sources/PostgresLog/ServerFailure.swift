@@ -1,8 +1,8 @@
 import Journaling
 
-/// The failure of a statement.
+/// The failure of a statement or a connection.
 struct ServerFailure: Error, Sendable {
-  /// Whether the requested change was made.
+  /// What is known about the requested change.
   enum Kind: Sendable {
     /// The server has refused the statement: the change was not made.
     case refused
@@ -23,13 +23,13 @@ struct ServerFailure: Error, Sendable {
     self.message = message.split(separator: "\n").first.map(String.init) ?? "no reason was given"
   }
 
-  /// The failure of an attempt to connect. libpq has a line for each host, and indents its hints.
+  /// The failure of an attempt to connect. libpq's message has a line for each host; its indented hints are dropped.
   init(connecting message: String) {
     let lines = message.split(separator: "\n").filter { !$0.hasPrefix("\t") }
     self.init(.lost, lines.joined(separator: "; "))
   }
 
-  /// The failure of a change where transactions may only read.
+  /// The failure of a change on a server where transactions are read-only.
   static var readOnly: ServerFailure { ServerFailure(.refused, state: "25006", "") }
 
   /// The failure of a connection whose session other clients use too.
@@ -45,7 +45,7 @@ struct ServerFailure: Error, Sendable {
     ServerFailure(.lost, state: "unconfirmed", "the server did not wait for its standby")
   }
 
-  /// Whether the server has rolled the transaction back because of another one, so that repeating it may
+  /// Whether the server has rolled the transaction back because of another transaction, so that repeating it may
   /// succeed.
   var isTransient: Bool { state == "40001" || state == "40P01" }
 
@@ -68,7 +68,7 @@ struct ServerFailure: Error, Sendable {
           + "on the schema: \(message)")
     case "3F000":
       JournalError(.notFound, "the role's search_path has no schema for the tables: \(message)")
-    // A prepared statement exists already or no longer, or the session is not the checked one.
+    // A prepared statement exists already or no longer exists, or the session is not the checked one.
     case "42P05", "26000", "22P02":
       JournalError(
         .unsafeSettings,

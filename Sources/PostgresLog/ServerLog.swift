@@ -5,25 +5,25 @@ import SharedJournals
 
 /// An open log in PostgreSQL.
 ///
-/// 1. An append is one statement, which raises the journal's newest revision and stores the entries, if these
-///    follow the newest one. So no revision is skipped or assigned twice, even if other clients append.
-/// 2. The log has one connection for statements, one that listens from the first wait for entries on, and one
-///    for images from the first added image on, because a transaction that has the turn may end without a
-///    commit.
+/// 1. An append is one statement, which raises the journal's newest revision and stores the entries, if these follow
+///    the newest entry. So no revision is skipped or assigned twice, even if other clients append.
+/// 2. The log has a connection for statements, one that listens (made by the first wait for entries), and one for
+///    images (made when the first is added). Images have their own because a transaction that has the turn may end
+///    without a commit.
 /// 3. After the connection was lost, every call fails, and the log must be opened again.
 ///
 /// Safe to use from any thread.
 final class ServerLog: SharedLog {
-  /// Runs one statement after the other.
+  /// The connection for statements.
   let connection: Connection
   let storage: PostgresStorage
   let durability: Durability
-  /// The session that committing statements demand.
+  /// The mark and the settings that committing statements demand of the session.
   let session: Connection.Parameter
   private let id: JournalID
   let journal: Connection.Parameter
   private let calls = OpenCalls()
-  /// Held while a transaction waits for the turn or for its commit.
+  /// Locked while a transaction waits for the turn or for its commit.
   private let turn = Lock(Turn())
   /// Created by the first wait for entries.
   private let listener = Lock<Listener?>(nil)
@@ -34,9 +34,9 @@ final class ServerLog: SharedLog {
     /// Whether an open transaction has the turn.
     var isReserved = false
     var newest: Revision = 0
-    /// The first entries that the node lacked when it got the turn, until they are read; never empty.
+    /// The first entries that the node lacked when it got the turn; nil if it lacked none, or after they were read.
     var entries: Rows?
-    /// Whether the server notifies listeners of new entries.
+    /// Whether appends notify listeners, which the role may not be allowed to do.
     var notifies = true
   }
 
@@ -54,7 +54,7 @@ final class ServerLog: SharedLog {
     try Self.checkNewest(of: journal, connection)
   }
 
-  /// Fails unless the journal's row and its entries agree about the newest revision.
+  /// Throws unless the journal's row and its entries agree about the newest revision.
   private static func checkNewest(of journal: JournalID, _ connection: Connection) throws {
     let rows: Rows
     do throws(ServerFailure) {
@@ -92,12 +92,12 @@ final class ServerLog: SharedLog {
 
   deinit { close() }
 
-  /// The error of calls after ``close()``, after which a node connects again.
+  /// The error of calls after ``close()``. A node that gets this error connects again.
   private static var closed: JournalError { JournalError(.closed, "the connection was replaced") }
 
-  /// Fails if the log is closed.
-  /// - Parameter endsTurn: whether an error of `body` may be the server's, which ends the transaction and
-  ///   with it the turn.
+  /// Calls `body`. Throws `closed` if the log is closed.
+  /// - Parameter endsTurn: whether to give the turn back if `body` throws. An error of the server ends the transaction,
+  ///   and with it the turn.
   private func using<Result>(
     endsTurn: Bool = true, _ body: (Connection) throws -> Result
   ) throws(JournalError) -> Result {
@@ -116,15 +116,15 @@ final class ServerLog: SharedLog {
     _ range: ClosedRange<Revision>,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
   ) throws(JournalError) {
-    // An error may be the caller's, to end the reading.
+    // The error may be the caller's, to end the reading, so the turn is kept.
     try using(endsTurn: false) { connection in
       var rest = range
       var received = takeReserved(rest)
-      // A single entry may have any size. Otherwise, entries are assumed to be small until one is not.
+      // Entries are requested as small ones until a large one arrives. A single entry may have any size.
       var areSmall = rest.count > 1 || received != nil
       var ahead: Connection.Answer?
       var isFirst = true
-      // Closing waits for this call.
+      // Closing the log ends this loop, because closing waits for this call.
       while !calls.isClosed {
         let rows = try connection.retrying { () throws(ServerFailure) -> Rows in
           if let received { return received }
@@ -146,8 +146,8 @@ final class ServerLog: SharedLog {
         let reached = rows.integer(count - 1, 0)
         let isLast = reached >= rest.upperBound
         if !isLast { rest = (reached + 1)...rest.upperBound }
-        // The server works on the next piece while the caller uses this one, but not before the second piece,
-        // which many callers do not need.
+        // The next piece is requested now, so that the server works on it while the caller uses this one. The second
+        // piece is not, because many callers do not need it.
         ahead = isLast || isFirst ? nil : try ask(for: rest, areSmall: areSmall)
         isFirst = false
         // `body` may use the connection too.
@@ -164,7 +164,7 @@ final class ServerLog: SharedLog {
     }
   }
 
-  /// The first entries of a range, if they arrived with the turn.
+  /// The first entries of a range, if they arrived with the turn; otherwise nil. They are returned only once.
   private func takeReserved(_ range: ClosedRange<Revision>) -> Rows? {
     turn.withLock { turn in
       defer { turn.entries = nil }
@@ -295,11 +295,11 @@ final class ServerLog: SharedLog {
       } catch {
         if wasReserved, error.kind == .refused { connection.rollBack() }
         if !(wasReserved && error.isTransient) {
-          // The role may not use `pg_notify`. Listeners poll anyway.
+          // If the role may not use `pg_notify`, the append is repeated without it. Listeners poll anyway.
           guard turn.notifies, error.state == "42501" else { throw error }
           turn.notifies = false
         }
-        // The turn has ended with its transaction: another node may be faster now.
+        // If this node had the turn, the turn has ended with the transaction: another node may append first.
         rows = try append()
       }
       if rows.count == 1 { turn.newest = last }
@@ -312,7 +312,7 @@ final class ServerLog: SharedLog {
     _ values: [Connection.Parameter], _ byteCount: Int, _ notifies: Bool
   ) throws(ServerFailure) -> Rows {
     if byteCount > Self.largeByteCount {
-      // Enough time at 256 KiB per second.
+      // Enough time for a network that transfers 256 KiB per second.
       try connection.run(Schema.idleLimit(milliseconds: 5000 + byteCount / 256))
     }
     return try connection.runAll(
@@ -320,7 +320,7 @@ final class ServerLog: SharedLog {
       within: Self.writingPatience)[0]
   }
 
-  /// Fewer bytes arrive in the default time of a turn.
+  /// The bytes that arrive within the default time limit of a turn.
   private static var largeByteCount: Int { 256 << 10 }
   /// The time limit of a read, which may wait for the server's disk.
   private static var readingPatience: Duration { .seconds(60) }
@@ -328,8 +328,8 @@ final class ServerLog: SharedLog {
   /// two servers.
   static var writingPatience: Duration { .seconds(30) }
 
-  /// Commits an update that changes nothing. The standby confirms the server's log in order, and so
-  /// everything committed before.
+  /// Commits an update that changes nothing. A standby confirms the server's log in order, so everything that was
+  /// committed before is confirmed too.
   func confirm() throws(JournalError) {
     try using { connection in
       _ = try connection.confirming { () throws(ServerFailure) in
@@ -461,7 +461,7 @@ final class ServerLog: SharedLog {
   func close() {
     guard calls.close() else { return }
     listener.withLock { $0?.end() }
-    // Behind a paused server, a call would wait for its time limit.
+    // If the server is paused, a call in progress would wait until its time limit.
     if !calls.isIdle { connection.interrupt() }
     calls.wait()
   }

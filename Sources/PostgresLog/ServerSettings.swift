@@ -1,19 +1,19 @@
 import Journaling
 import SharedJournals
 
-/// The settings that make commits durable, and whether the standbys that commits wait for are connected.
+/// The server's settings that make commits durable, and whether the standbys that commits wait for are connected.
 struct ServerSettings: Sendable {
   private let fsync: String
   private let synchronousCommit: String
   private let fullPageWrites: String
   private let standbyNames: String
   private let isStandby: Bool
-  /// Whether transactions may only read.
+  /// Whether transactions are read-only.
   private let isReadOnly: Bool
   /// The unlogged tables, which a crash empties.
   private let unloggedTables: [Substring]
-  /// The connected standbys that a commit can wait for, and those whose state is null, because the role lacks
-  /// `pg_read_all_stats`. Nil if no commit waits for a standby, or the role may not see any.
+  /// The numbers of connected standbys: those that a commit can wait for, and those whose state is hidden, because the
+  /// role lacks `pg_read_all_stats`. Nil if no commit waits for a standby, or if the role may not see any.
   private var standbys: (synchronousCount: Int, hiddenCount: Int)?
 
   init(of connection: Connection) throws(ServerFailure) {
@@ -42,7 +42,7 @@ struct ServerSettings: Sendable {
         """)
       return (rows.integer(0, 0), rows.integer(0, 1))
     } catch {
-      // The view can be revoked from all roles.
+      // An administrator can revoke the view from all roles.
       guard error.state == "42501" else { throw error }
       return nil
     }
@@ -93,14 +93,14 @@ struct ServerSettings: Sendable {
     return problems
   }
 
-  /// The value of `synchronous_commit` for a session: the server's, unless commits would then not wait for a
-  /// standby that is added later.
+  /// The value of `synchronous_commit` for a session: the server's value, or `on` if commits would otherwise not wait
+  /// for a standby that is added later.
   var sessionSynchronousCommit: String {
     let isLocal = problems.isEmpty && ["local", "remote_write"].contains(synchronousCommit)
     return isLocal ? "on" : synchronousCommit
   }
 
-  /// The session that committing statements demand (``Schema/isOwn(_:)``).
+  /// The parameter with which committing statements demand the session (``Schema/isOwn(_:)``).
   func session(of connection: Connection) -> Connection.Parameter {
     .text("\(connection.marker) \(sessionSynchronousCommit) \(Schema.messageLevel)")
   }
@@ -117,7 +117,7 @@ struct ServerSettings: Sendable {
     return text + "standbys \(standbyNames), \(standbys.synchronousCount) connected"
   }
 
-  /// Why commits wait. Commits may wait for a standby whose state is hidden.
+  /// Why commits wait; nil if they do not, or if it is unknown. A standby whose state is hidden counts as connected.
   private var warning: String? {
     guard let standbys else { return nil }
     let (demanded, connected) = (demandedStandbyCount, standbys.synchronousCount + standbys.hiddenCount)

@@ -8,10 +8,9 @@ import Journaling
 /// (``Schema/isOwn(_:)``).
 extension ServerAddress {
   /// Connects, and makes the settings of the session.
-  /// - Parameter isFirst: whether the node has no other connection. Only then does a check, behind a pooler, open a second
-  ///   connection to find out whether the session is shared.
-  /// - Throws: ``ServerFailure`` if the connection does not have a session to itself. Nothing was written
-  ///   then.
+  /// - Parameter isFirst: whether the node has no other connection. If so, and behind a pooler, a second connection is
+  ///   opened to find out whether the session is shared.
+  /// - Throws: ``ServerFailure`` if the connection does not have a session to itself. Nothing was written.
   func connect(isFirst: Bool = true) throws(ServerFailure) -> Connection {
     let connection = try open()
     let server = try Self.makeSettings(connection)
@@ -20,7 +19,7 @@ extension ServerAddress {
     // Removes what other clients have left in the session.
     try connection.run("DISCARD ALL")
     _ = try Self.makeSettings(connection)
-    // Poolers that prepare statements in several sessions give them other names.
+    // A pooler that prepares a statement in several sessions gives it another name.
     guard try connection.run(Self.ownStatement).integer(0, 0) == 1 else {
       throw ServerFailure.sharedSession
     }
@@ -30,11 +29,11 @@ extension ServerAddress {
   private static let ownStatement = Connection.Statement(
     name: "own", text: "SELECT count(*) FROM pg_prepared_statements WHERE name = 'own'")
 
-  /// Changes only settings that the server knows: the server would log an error for each other one.
+  /// Changes the settings of the session that the server knows. The server would log an error for any other setting.
   /// - Returns: a text that identifies the server.
   private static func makeSettings(_ connection: Connection) throws(ServerFailure) -> String {
     do throws(ServerFailure) { return try make(settings, connection) } catch {
-      // Servers on Windows, and PostgreSQL 14 on macOS, can't check connections.
+      // Servers on Windows, and PostgreSQL 14 on macOS, can't check connections, and refuse this setting.
       guard error.state == "22023" else { throw error }
       return try make(settings.filter { $0.name != "client_connection_check_interval" }, connection)
     }
@@ -66,7 +65,7 @@ extension ServerAddress {
     return rows.integer(0, 1) != connection.processID
   }
 
-  /// Fails if another connection gets the session while this one does not use it.
+  /// Throws if another connection gets the session while this one does not use it.
   private func checkIsOwn(_ connection: Connection) throws(ServerFailure) {
     var found: [String] = []
     do throws(ServerFailure) {
@@ -88,8 +87,8 @@ extension ServerAddress {
   }
 
   private static let settings: [(name: String, value: String)] = [
-    // This module limits the time of each statement. After a timeout, the server would report a commit as
-    // done that no standby has confirmed.
+    // The server's own time limits are off, because this module limits the time of each statement. If a limit of the
+    // server were exceeded, it would report a commit as done that no standby has confirmed.
     ("statement_timeout", "0"), ("lock_timeout", "0"), ("idle_session_timeout", "0"),
     ("transaction_timeout", "0"),
     // The level at which the server reports that it did not wait for the standby.
@@ -101,15 +100,15 @@ extension ServerAddress {
     ("enable_bitmapscan", "off"),
     // A node that is paused during its turn must not block the others.
     ("idle_in_transaction_session_timeout", "5000"),
-    // A session that waits for a lock ends soon after its node has given up, or such sessions would use up
-    // the server's connections while a standby is away. From PostgreSQL 14 on.
+    // With this, a session that waits for a lock ends soon after its node has given up. Otherwise such sessions would
+    // use up the server's connections while a standby is missing. From PostgreSQL 14 on.
     ("client_connection_check_interval", "5000"),
     // The server ends the session of a machine that has disappeared, and releases its lock, within half a
     // minute.
     ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
     ("tcp_user_timeout", "20000"),
-    // Roles may have other values: refused statements would end the session, and policies that hide nothing
-    // would fail.
+    // A role may have other values. With `exit_on_error`, a refused statement would end the session; without
+    // `row_security`, statements would fail under policies that hide nothing.
     ("exit_on_error", "off"), ("row_security", "on"),
     // A session that a pooler has used before may have another encoding.
     ("client_encoding", "UTF8"),

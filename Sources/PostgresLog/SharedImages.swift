@@ -6,25 +6,25 @@ import SharedJournals
 /// The place of a shared journal's images, if that is not the database: a folder that all nodes see
 /// (``SharedImageFolder``), or a place that the app implements, such as a bucket.
 ///
-/// Calls come from any thread. An error fails the commit or the read with the code `unreachable`; a later
-/// call may succeed. Bytes that are read are compared with the digest of the image.
+/// Calls come from any thread. If a call throws, the commit or the read fails with the code `unreachable`; a later call
+/// may succeed. Bytes that are read are compared with the digest of the image.
 public protocol SharedImageStore: Sendable {
   /// Whether all bytes of an image are stored, durably.
   func contains(_ blob: Blob) throws -> Bool
 
   /// Stores the bytes of an image, and returns when they are durable. Several nodes may store the same image at once.
-  /// ``contains(_:)`` must be false until the image is complete. A good name for it is `blob.digest.hex`. Each call of
-  /// `next` returns about a mebibyte more, and no bytes at the end.
+  /// ``contains(_:)`` must be false until the image is complete. A good name for the image is `blob.digest.hex`. Each
+  /// call of `next` returns about a mebibyte more; no bytes mean the end.
   func add(_ blob: Blob, _ next: () throws -> Data) throws
 
   /// Passes the bytes of an image on, in pieces and in order.
-  /// - Returns: false, without a piece, if the image is not stored.
+  /// - Returns: false, without passing a piece, if the image is not stored.
   func read(_ blob: Blob, _ receive: (Data) throws -> Void) throws -> Bool
 }
 
-/// A folder with the images of a shared journal, such as one on a file server: a file for each, named by its SHA-256.
+/// A folder with the images of a shared journal, such as one on a file server. A file is named by its SHA-256.
 ///
-/// The folder must exist. Use one inside the mounted file system, so that it is missing when nothing is mounted.
+/// The folder must exist. Use one below the mount point of its file system: if nothing is mounted, it is missing.
 public struct SharedImageFolder: SharedImageStore {
   private let path: String
 
@@ -33,7 +33,7 @@ public struct SharedImageFolder: SharedImageStore {
 
   private func folder() throws -> Folder<JournalError> { try Folder(path, followsLinks: true, hook: nil) }
 
-  /// Whether the folder has a file of that name and size.
+  /// Whether the folder has a file with the image's name and size.
   public func contains(_ blob: Blob) throws -> Bool { try folder().has(blob) }
 
   /// Writes the file under another name, flushes it, and renames it.
@@ -46,7 +46,7 @@ public struct SharedImageFolder: SharedImageStore {
     try folder.flush()
   }
 
-  /// Reads the file.
+  /// Passes the bytes of the file on, in pieces and in order.
   public func read(_ blob: Blob, _ receive: (Data) throws -> Void) throws -> Bool {
     guard try contains(blob) else { return false }
     var file = try BlobFile(blob, in: try folder(), at: path)
@@ -55,7 +55,7 @@ public struct SharedImageFolder: SharedImageStore {
   }
 }
 
-/// An app's place of images, with errors as ``JournalError``.
+/// Adapts an app's ``SharedImageStore``: its errors become ``JournalError``.
 struct SharedImagePlace: ImagePlace {
   let place: any SharedImageStore
 

@@ -4,14 +4,14 @@ public struct ArchivedClass: Hashable, Sendable {
   /// The name under which a reader looks the class up, such as `ScaryBugData`.
   public let name: String
   /// The names of the class and its superclasses, from the class itself to `NSObject`. Empty if the archive has only
-  /// the name of the class, as archivers write a renamed class; the class is then written in the same way.
+  /// the name, which is how archivers write a renamed class. A writer then writes only the name too.
   public let chain: [String]
   /// Classes that a reader may use instead, such as `NSColor` for a `UIColor`.
   public let hints: [String]
 
   /// - Parameters:
   ///   - name: the class's own name.
-  ///   - superclasses: its superclasses, the nearest first.
+  ///   - superclasses: the names of the superclasses, the nearest first.
   ///   - hints: classes that a reader may use instead, the best first.
   public init(_ name: String, superclasses: [String] = ["NSObject"], hints: [String] = []) {
     self.name = name
@@ -33,7 +33,7 @@ public struct ArchivedClass: Hashable, Sendable {
       && ExactString.areEqual(left.hints, right.hints)
   }
 
-  /// Hashes the bytes of all names: an archive may describe many classes with one name.
+  /// Hashes the bytes of all names, because an archive may describe many classes with the same ``name``.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ExactString(name))
     for names in [chain, hints] {

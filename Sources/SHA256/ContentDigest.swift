@@ -1,4 +1,4 @@
-/// A SHA-256 of 32 bytes. Ordered by its bytes, printed as 64 lowercase hexadecimal digits.
+/// A SHA-256 digest of 32 bytes. Digests are ordered by their bytes, and printed as 64 lowercase hexadecimal digits.
 public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The bytes, eight in each word, most significant first.
   let words: (UInt64, UInt64, UInt64, UInt64)
@@ -24,10 +24,10 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
     self = digest
   }
 
-  /// The digest with these 64 hexadecimal digits, nil for anything else.
+  /// The digest with these 64 hexadecimal digits; nil for any other text.
   public init?(hex: some StringProtocol) {
     let digits = Array(hex.utf8)
-    // `UInt64` would accept a sign.
+    // The initializer of `UInt64` would accept a sign.
     guard digits.count == 64, digits.allSatisfy({ $0 >= UInt8(ascii: "0") }) else { return nil }
     let words = stride(from: 0, to: 64, by: 16).compactMap { start in
       UInt64(String(decoding: digits[start..<start + 16], as: UTF8.self), radix: 16)
@@ -54,10 +54,10 @@ public struct ContentDigest: Hashable, Comparable, Sendable, CustomStringConvert
     }.joined()
   }
 
-  /// The same as ``hex``.
+  /// The digits of ``hex``.
   public var description: String { hex }
 
-  /// Whether all bytes are equal.
+  /// Whether two digests have equal bytes.
   public static func == (left: ContentDigest, right: ContentDigest) -> Bool { left.words == right.words }
   /// Compares the bytes lexicographically.
   public static func < (left: ContentDigest, right: ContentDigest) -> Bool { left.words < right.words }

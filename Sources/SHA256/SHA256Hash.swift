@@ -4,7 +4,7 @@
   import CSHA256
 #endif
 
-/// Computes a SHA-256 over bytes in pieces.
+/// Computes the SHA-256 digest of bytes that are passed in pieces.
 package struct SHA256Hash: ~Copyable {
   #if canImport(CryptoKit)
     private var hash = SHA256()
@@ -30,7 +30,7 @@ package struct SHA256Hash: ~Copyable {
     unsafe withUnsafeBytes(of: byte) { unsafe update($0) }
   }
 
-  /// As eight bytes, the most significant first.
+  /// Hashes a number as eight bytes, the most significant first.
   package mutating func update(_ number: UInt64) {
     unsafe withUnsafeBytes(of: number.bigEndian) { unsafe update($0) }
   }

@@ -1,17 +1,17 @@
 import Dispatch
 import Journaling
 
-/// Decides when a node reserves the turn to append to the shared log, and until when it waits before it uses the turn.
+/// Decides when a node reserves the turn to append to the shared log, and how long it then waits before it appends.
 ///
-/// When another node has taken the revision of a batch, the turn is reserved: no other node can append before
-/// this one, so the entries of its next append can't lose. This append waits for all bodies that have to run
-/// again. While batches lose, the turn is reserved before each append.
+/// When another node has taken the revisions of a batch, the turn is reserved: no other node can append before this
+/// one, so its next append can't conflict. That append waits until all bodies that have to run again have run. As long
+/// as batches lose their revisions, the turn is reserved before each append.
 ///
 /// A value that only decides: ``SharedCommits`` reserves, waits and releases.
 struct AppendTurn: Sendable {
   enum Step: Equatable {
     case append
-    /// Wait until ``bodiesHaveRun``, or until a time, and append the batch.
+    /// Wait until ``bodiesHaveRun``, or until a time, and then append the batch.
     case awaitBodies(until: DispatchTime)
     /// Reserve the turn; then ask ``loses(_:to:)``.
     case reserve
@@ -22,16 +22,16 @@ struct AppendTurn: Sendable {
 
   /// Whether the last batch lost, or would have lost, its revisions to another node.
   private(set) var isContended = false
-  /// The end of the wait for bodies, if the turn was reserved for the next append.
+  /// The end of the wait for bodies; nil if the turn is not reserved for the next append.
   private var reservedUntil: DispatchTime?
-  /// The entries that have lost their revisions, and wait for their bodies to run again.
+  /// The number of entries that have lost their revisions, and whose bodies have to run again.
   private var lostCount = 0
 
-  /// Whether no body has to run again.
+  /// Whether no body still has to run again.
   var bodiesHaveRun: Bool { lostCount == 0 }
 
-  /// Called before each append.
-  /// - Parameter canRunAgain: whether the bodies can run again, if they lose.
+  /// Decides what to do before an append.
+  /// - Parameter canRunAgain: whether the bodies of the batch can run again, if the batch loses its revisions.
   mutating func begin(canRunAgain: Bool) -> Step {
     if let time = reservedUntil {
       reservedUntil = nil
@@ -40,7 +40,7 @@ struct AppendTurn: Sendable {
     return isContended && canRunAgain ? .reserve : .append
   }
 
-  /// Called after the turn was reserved for a batch. If the batch has not lost its revisions, the log no longer counts as
+  /// Called after the turn was reserved for a batch. If the batch has kept its revisions, the log no longer counts as
   /// contended.
   /// - Returns: whether another node has taken the first revision of the batch.
   mutating func loses(_ first: Revision, to newest: Revision) -> Bool {
@@ -50,7 +50,7 @@ struct AppendTurn: Sendable {
 
   /// Called when bodies have to run again.
   /// - Parameters:
-  ///   - count: the number of their entries.
+  ///   - count: the number of entries of these bodies.
   ///   - isReserved: whether the turn could be reserved for them.
   mutating func lost(_ count: Int, isReserved: Bool, now: DispatchTime = .now()) {
     isContended = true
@@ -58,14 +58,14 @@ struct AppendTurn: Sendable {
     reservedUntil = isReserved ? now + Self.limit : nil
   }
 
-  /// Called when the bodies have run, or the time is over. Later turns do not wait for bodies that are still
-  /// to run.
+  /// Called when the wait for bodies ends, because they have run or the time has passed. Later turns do not wait for
+  /// the bodies that have not run by then.
   mutating func endWait() { lostCount = 0 }
 
-  /// Called when one of these bodies has run again, or will not.
-  /// - Returns: whether the turn must be released: it was reserved, and there is nothing to append.
+  /// Called when a body that had to run again has run, or will not run.
+  /// - Returns: whether the turn must be released, because it was reserved and there is nothing to append.
   mutating func hasRunAgain(isQueueEmpty: Bool) -> Bool {
-    // A body may be one of an earlier turn, whose time was over.
+    // The body may belong to an earlier turn, whose wait ended before it had run.
     lostCount = max(0, lostCount - 1)
     guard bodiesHaveRun, reservedUntil != nil, isQueueEmpty else { return false }
     reservedUntil = nil

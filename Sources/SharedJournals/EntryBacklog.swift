@@ -4,11 +4,11 @@ import Locks
 
 /// The entries of a shared log that are not yet stored in a node's folder.
 ///
-/// The shared log has made the entries durable, so no commit waits for the folder's drive: a thread stores them with few
-/// flushes. Until then, they are read from memory.
+/// The shared log has made the entries durable, so no commit waits for the folder's drive: a thread stores the entries
+/// with few flushes. Until then, reads find them in memory.
 ///
 /// 1. Entries are added and stored in order and without gaps.
-/// 2. A shortage delays storing while memory is below its limit. After any other failure nothing more is
+/// 2. A lack of resources only delays storing, while memory is below its limit. After any other failure nothing more is
 ///    stored, but entries in memory can still be read.
 /// 3. Memory is bounded: adding waits for a slow drive.
 ///
@@ -27,11 +27,11 @@ final class EntryBacklog: Sendable {
   private let stored: NewestRevision
   /// Signaled when there is something to store, and by closing.
   private let work = DispatchSemaphore(value: 0)
-  /// Signaled when a caller waits until an entry is stored.
+  /// Signaled by a caller that waits until an entry is stored, and by closing.
   private let hurry = TimedSemaphore(value: 0)
   private let thread = DispatchGroup()
 
-  /// The time for which entries wait for others, so that there are fewer flushes, which slow down a server on
+  /// The time for which entries wait for further ones, so that there are fewer flushes: flushes slow down a server on
   /// the same drive.
   private static var pause: DispatchTimeInterval { .milliseconds(10) }
   /// The maximum bytes in memory, unless a single append has more.
@@ -77,7 +77,7 @@ final class EntryBacklog: Sendable {
     }
   }
 
-  /// Waits until the folder has the entry.
+  /// Waits until an entry is stored in the folder.
   private func settle(through revision: Revision) throws(JournalError) {
     hurry.signal()
     guard stored.wait(after: revision - 1, atMost: .seconds(3600)) != nil else {
@@ -85,7 +85,7 @@ final class EntryBacklog: Sendable {
     }
   }
 
-  /// Reads the stored entries from the folder, and the others from memory.
+  /// Reads entries: the stored ones from the folder, and the others from memory.
   func read(
     _ range: ClosedRange<Revision>, newestFirst: Bool,
     _ body: (Revision, UnsafeRawBufferPointer) throws(JournalError) -> Bool
@@ -122,7 +122,8 @@ final class EntryBacklog: Sendable {
       let entries = state.withLock { $0.entries }
       if let first = entries.first, let last = entries.last {
         do throws(AppendFailure) { try log.append(entries, after: first.revision - 1) } catch {
-          // At the limit, callers wait for this thread, and closing waits for them.
+          // At the limit, callers wait for this thread, and closing waits for those callers, so a shortage is a
+          // failure.
           guard case .refused(let shortage) = error, shortage.code == .outOfResources,
             state.withLock({ !$0.isClosed && $0.byteCount <= Self.byteLimit })
           else { return fail(because: error.cause, entries) }
@@ -158,7 +159,7 @@ final class EntryBacklog: Sendable {
     options.note(.error, "the journal takes no more commits until it is opened again", cause: failure)
   }
 
-  /// Stores what was added, and ends the thread.
+  /// Stores the entries that were added, and ends the thread.
   func close() {
     state.withLock { $0.isClosed = true }
     hurry.signal()

@@ -3,10 +3,10 @@ package import Foundation
 package import Journaling
 
 extension Journal {
-  /// Copies the log of a journal to a shared storage, verifies the copy, and records the address in the
-  /// journal's folder. If this is interrupted, the journal stays local; sharing it again continues.
-  /// - Throws: ``JournalError``: `wrongUse` if it is shared already, or its history was pruned; `locked`;
-  ///   `unreachable`; `diverged` if there is another history under the journal's id.
+  /// Copies the log of a journal to a shared storage, verifies the copy, and records the address in the journal's
+  /// folder. If the copy is interrupted, the journal stays local; sharing the journal again continues the copy.
+  /// - Throws: ``JournalError``: `wrongUse` if the journal is shared already, or its history was pruned; `locked`;
+  ///   `unreachable`; `diverged` if the storage has another history under the journal's id.
   @discardableResult
   package static func share(
     at url: URL, through sharing: any LogSharing, address: String, options: JournalOptions,
@@ -32,8 +32,8 @@ extension Journal {
     var reader = EntryReader(journal.log, journal: format.id, after: format.head)
     var named = journal.namedBlobs
     let head = journal.head
-    // Appending to another history would make it unreadable. If other nodes have more entries already, this
-    // node fetches them later.
+    // Entries are compared first, because appending to another history would make it unreadable. If other nodes have
+    // more entries already, this node fetches them later.
     let there = min(try shared.newestRevision(), head.revision)
     var proof = EntryReader(shared, journal: format.id, after: format.head)
     try checkIsSame(&proof, through: there, as: journal, at: storage.address)
@@ -48,7 +48,7 @@ extension Journal {
       }
       named.trim()
       if last.revision > there {
-        // An interrupted run may have stored some entries.
+        // An interrupted run may have stored some entries of this piece.
         let new = piece.filter { $0.revision > max(there, before) }
         do throws(AppendFailure) { try shared.append(new, after: max(there, before)) {} } catch {
           throw error.adding(shared.durability.warning).cause
@@ -56,7 +56,7 @@ extension Journal {
       }
       try progress(CopyProgress(phase: .copying, done: last.revision, all: head.revision))
     }
-    // Other nodes may have committed since.
+    // Other nodes may have appended entries in the meantime.
     try checkIsSame(&proof, through: head.revision, as: journal, at: storage.address)
     try progress(CopyProgress(phase: .proving, done: head.revision, all: head.revision))
     // An interrupted run may have stored entries that no standby has yet.
@@ -66,8 +66,8 @@ extension Journal {
     return head
   }
 
-  /// Fails unless the next entries of a shared log are those of a journal.
-  /// - Parameter newest: the last of these entries.
+  /// Throws unless the next entries of a shared log are those of a journal.
+  /// - Parameter newest: the last entry to compare.
   private static func checkIsSame(
     _ shared: inout EntryReader, through newest: Revision, as journal: Journal<State>, at address: String
   ) throws(JournalError) {
@@ -88,7 +88,7 @@ extension Journal {
         + "changed there; join it in another folder", at: revision)
   }
 
-  /// Fails if entries differ in their bytes; comparing digests is not enough, because an erased entry keeps its digest.
+  /// Throws if the bytes of `piece` are not the journal's. Digests are not enough: an erased entry keeps its digest.
   private static func checkIsSame(
     _ piece: [SealedEntry], as journal: Journal<State>, _ newest: Revision, at address: String
   ) throws(JournalError) {
@@ -111,7 +111,7 @@ extension Journal {
   }
 
   /// Creates the folder of another node of a shared journal, with all entries of the shared log.
-  /// - Parameter id: which journal, if there are several.
+  /// - Parameter id: the id of the journal; can be nil if the storage has only one journal.
   /// - Throws: ``JournalError``: `alreadyExists`, `unreachable`, `notFound`, `otherModel`.
   package static func join(
     through sharing: any LogSharing, address: String, id: JournalID?, at url: URL, options: JournalOptions,
@@ -175,7 +175,7 @@ extension Journal {
     return first
   }
 
-  /// The newest revision in parentheses; empty if unknown.
+  /// The newest revision as a text in parentheses; empty if the revision is unknown.
   private static func text(ofNewestIn journal: JournalID, _ storage: any SharedLogStorage) -> String {
     guard let shared = try? storage.connect(to: journal) else { return "" }
     defer { shared.close() }
@@ -199,7 +199,7 @@ extension Journal {
       try journal.fetchImages()
       let newest = journal.head.revision
       try journal.close()
-      // Entries are stored in the background, which may have failed.
+      // Entries are stored in the background, and storing them may have failed.
       let stored = try open(at: url, mode: .readOnly, options: options)
       defer { try? stored.close() }
       guard stored.head.revision >= newest else {
@@ -221,8 +221,8 @@ extension Journal {
 }
 
 extension Journal {
-  /// Fetches all images that an entry names and this node lacks, and makes them durable, because the folder
-  /// no longer names the shared log afterwards.
+  /// Fetches all images that entries name and this node lacks, and makes them durable, because afterwards the folder no
+  /// longer names the shared log.
   private func fetchImages() throws {
     var named = namedBlobs
     var reader = EntryReader(log, journal: id, after: format.head)

@@ -16,7 +16,7 @@ extension Journal {
       }
       let storage: any SharedLogStorage
       do throws(JournalError) { storage = try sharing.storage(at: address, in: folder) } catch {
-        // An invalid address may have a password.
+        // An invalid address is not shown, because it may have a password.
         status = SharingStatus(address: "(no valid address)")
         throw error
       }
@@ -33,7 +33,7 @@ extension Journal {
     return status
   }
 
-  /// Reads the entries of the shared log that this node has not seen.
+  /// Reads and checks the entries of the shared log that this node has not seen, without storing them.
   /// - Throws: ``JournalError`` if this node can't fetch them: `unreachable`, `damaged`, `newerFormat`, or `diverged`
   ///   after an erasure.
   package func checkUnseenEntries() throws {
@@ -53,7 +53,7 @@ extension Journal {
     } catch { throw shared.naming(error, in: id) }
   }
 
-  /// The images that neither the place of images nor the shared log has.
+  /// Returns those of the images that neither the place of images nor the shared log has; none for a local journal.
   /// - Throws: ``JournalError`` with code `unreachable`.
   package func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
     guard let sharing = options.sharing, let address = try folder.sharedAddress() else { return [] }

@@ -3,10 +3,10 @@ package import Journaling
 
 /// Opens the storage at an address, in apps with shared journals (``JournalOptions/sharing``).
 package protocol LogSharing: SharedLogs {
-  /// Where images are; nil if they are in the storage.
+  /// The place of images; nil if images are in the storage.
   var images: (any ImagePlace)? { get }
 
-  /// - Throws: ``JournalError`` with code `wrongUse` for an invalid address.
+  /// The storage at an address. Throws ``JournalError`` with code `wrongUse` if the address is invalid.
   func storage(at address: String) throws(JournalError) -> any SharedLogStorage
 }
 
@@ -27,8 +27,8 @@ extension LogSharing {
     SharedImages(sharing: self, address: address, folder: folder, journal: journal)
   }
 
-  /// The storage at the address in a journal's folder.
-  /// - Throws: ``JournalError`` with code `wrongUse` if that is no address.
+  /// The storage at the address that a journal's folder records.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the recorded address is invalid.
   func storage(
     at address: String, in folder: JournalFolder
   ) throws(JournalError) -> any SharedLogStorage {
@@ -42,9 +42,9 @@ extension LogSharing {
 }
 
 extension JournalOptions {
-  /// How shared journals are reached; nil in an app that has none.
+  /// How shared journals are reached; nil in an app without shared journals.
   package var sharing: (any LogSharing)? {
-    // Only ``LogSharing`` refines the engine's protocol.
+    // The cast never fails: only ``LogSharing`` refines the engine's protocol.
     get { sharedLogs as? any LogSharing }
     set { sharedLogs = newValue }
   }

@@ -2,32 +2,32 @@ import Dispatch
 import Journaling
 import Locks
 
-/// The log of a node: a local log in this node's folder, with the entries that it has seen, and a shared log, to which
-/// all nodes append.
+/// The log of a node: a local log in the node's folder, with the entries that the node has seen, and a shared log, to
+/// which all nodes append.
 ///
 /// 1. Reads are local. Only appending and fetching entries use the network.
-/// 2. An entry is stored locally only after it is known to be in the shared log, and nothing waits for that. So the local
-///    log is a prefix of the shared log, unless one of the two was restored from a backup.
-/// 3. Each connection begins with a comparison of the newest local entry with the shared log. Digests are
-///    chained, so all earlier entries are equal too. If the histories differ, nothing is written on either
-///    side. An entry from before the connection is stored locally only when the next one, or the digest that
-///    is stored with it, has proven it.
-/// 4. An append whose connection was lost is repeated. If the entries were stored already, the digest of the
-///    last one shows that.
+/// 2. An entry is stored locally only after it is known to be in the shared log. No commit waits for the local log. So
+///    the local log is a prefix of the shared log, unless one of the two was restored from a backup.
+/// 3. Each connection begins with a comparison of the newest local entry with the shared log. Digests are chained, so
+///    if this entry is equal, all earlier ones are. If the histories differ, nothing is written on either side. An
+///    entry that was in the shared log before the connection is stored locally only after the next entry, or the digest
+///    that the shared log stores with it, has proven it.
+/// 4. An append whose connection was lost is repeated. If the entries were stored already, the digest of the last entry
+///    shows that.
 /// 5. A thread fetches the entries of other nodes as they are committed.
 ///
 /// Safe to use from any thread.
 final class NodeLog: MultiWriterLog {
-  /// Guards connecting, appending, and fetching entries, for one thread at a time.
+  /// The state for connecting, appending, and fetching entries. One thread at a time uses it.
   private struct Turn {
     var connection: (any SharedLog)?
     /// The newest entry that this node has.
     var head: Head
     /// The newest entry that the shared log had when this node connected.
     var newestAtConnecting: Revision = 0
-    /// Why this node no longer appends, such as a history that is not the shared log's.
+    /// Why this node no longer appends, such as a history that differs from the shared log's; nil if it can append.
     var failure: JournalError?
-    /// The last warning of a connection, which was reported.
+    /// The warning of the last connection, which is not reported again.
     var warning: String?
   }
 
@@ -35,29 +35,29 @@ final class NodeLog: MultiWriterLog {
   private let backlog: EntryBacklog
   private let storage: any SharedLogStorage
   private let place: LogPlace
-  /// The place of images; nil for the shared log.
+  /// The place of images; nil if images are in the shared log.
   private let images: (any ImagePlace)?
   private let schema: ModelSchema
   private let turn: Lock<Turn>
-  /// The newest local entry of another node.
+  /// The newest entry of other nodes that this node has fetched.
   let fetched: NewestRevision
-  /// Why entries of other nodes are no longer fetched.
+  /// Why entries of other nodes are no longer fetched; nil if they are.
   private let whyNotFollowing = Lock<JournalError?>(nil)
   private let isEnding = Lock(false)
   private let ending = TimedSemaphore(value: 0)
   private let thread = DispatchGroup()
-  /// The connection that waits for new entries. Closing interrupts it.
+  /// The connection that waits for new entries. Closing the node's log ends this wait.
   private let listening = Lock<(any SharedLog)?>(nil)
   /// Images that are known to be in the shared log of this connection.
   private let stored = Lock<Set<Blob>>([])
 
-  /// The entries and bytes that are fetched before other operations get the connection.
+  /// The maximum entries and bytes of a stretch: after each, other operations can get the connection.
   private static let stretchCount = 65_536
   private static let stretchByteCount = 64 << 20
 
   /// - Parameters:
   ///   - local: the log in the folder, opened for writing.
-  ///   - images: the place of images; nil for the shared log.
+  ///   - images: the place of images; nil if images are in the shared log.
   ///   - schema: the model that this node can read.
   init(
     _ local: any EntryLog, _ storage: any SharedLogStorage, images: (any ImagePlace)?, in place: LogPlace,
@@ -94,7 +94,7 @@ final class NodeLog: MultiWriterLog {
     try unsafe backlog.read(range, newestFirst: newestFirst, body)
   }
 
-  /// The newest entry in the folder.
+  /// Returns the newest revision in the folder.
   func newestRevision(
     after revision: Revision, waitingAtMost time: Duration
   ) throws(JournalError) -> Revision {
@@ -125,7 +125,7 @@ final class NodeLog: MultiWriterLog {
 
   private func failure(_ turn: Turn) -> JournalError? { turn.failure ?? backlog.failure }
 
-  /// Connects if there is no connection.
+  /// Returns the connection, or makes one if there is none.
   private func connected(_ turn: inout Turn) throws(JournalError) -> any SharedLog {
     if let failure = failure(turn) { throw failure }
     // A connection that is made after closing would never be dropped.
@@ -135,12 +135,12 @@ final class NodeLog: MultiWriterLog {
     let warning = connection.durability.warning
     if let warning, warning != turn.warning { place.options.note(.warning, warning, sharedLog: .waits) }
     turn.warning = warning
-    // The server may be another one, without the images that this node has sent last.
+    // The server may be another one, which lacks the images that this node has sent last.
     stored.withLock { $0 = [] }
     do throws(JournalError) {
       try checkHistory(connection, &turn)
       let newest = try connection.newestRevision()
-      // After a crash, a server may have entries that its standby lacks, and that may still be lost.
+      // After a crash, a server may have entries that its standby lacks. Such entries can still be lost.
       if newest > turn.head.revision { try connection.confirmIfPermitted() }
       turn.newestAtConnecting = newest
     } catch {
@@ -151,7 +151,7 @@ final class NodeLog: MultiWriterLog {
     return connection
   }
 
-  /// Calls `body` with the connection and, if that was lost, once more with a new one.
+  /// Calls `body` with the connection and, if that was lost, again with a new one.
   private func using<Result>(
     _ turn: inout Turn, _ body: (any SharedLog) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
@@ -163,7 +163,7 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// Fails if the histories differ.
+  /// Throws if the histories of this node and the shared log differ.
   private func checkHistory(_ connection: any SharedLog, _ turn: inout Turn) throws(JournalError) {
     do throws(JournalError) {
       try connection.compare(with: self, through: turn.head, of: place.format)
@@ -206,7 +206,7 @@ final class NodeLog: MultiWriterLog {
         // Another operation has dropped or replaced the connection.
         if error.code == .closed { continue }
         let (isFinal, isReplaced) = turn.withLock { turn in
-          // An append may have connected again, and may have the turn.
+          // An append may have connected again in the meantime, and may have the turn on that connection.
           let isReplaced = turn.connection != nil && turn.connection !== used
           if !isReplaced { drop(&turn) }
           return (failure(turn) != nil, isReplaced)
@@ -241,10 +241,10 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// Fetches all entries of the shared log.
+  /// Fetches all entries of the shared log that this node lacks.
   func fetchAll() throws(JournalError) {
     while true {
-      // In steps, so that a node that was offline for long can close in between.
+      // Fetches in steps, so that a node that was offline for long can close in between.
       let isDone = try turn.withLock { turn throws(JournalError) in
         do throws(JournalError) {
           let connection = try connected(&turn)
@@ -261,27 +261,27 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// `newest` is known to be in the shared log.
+  /// Fetches the entries through `newest`, which is known to be in the shared log.
   private func fetchAll(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
     while turn.head.revision < newest { try fetchStretch(connection, through: newest, &turn) }
   }
 
-  /// Fetches about as many entries as ``stretchCount`` and ``stretchByteCount`` allow.
+  /// Fetches entries through `newest`, but only about as many as ``stretchCount`` and ``stretchByteCount`` allow.
   private func fetchStretch(
     _ connection: any SharedLog, through newest: Revision, _ turn: inout Turn
   ) throws(JournalError) {
     let last = min(newest, turn.head.revision + Self.stretchCount)
     guard last > turn.head.revision else { return }
-    // An entry from before this connection may have been altered since. Later entries were committed a moment
-    // ago, and comparing their digests would cost competing nodes a round trip in each turn; after altered
-    // bytes, this node could not append anyway.
+    // An entry from before this connection may have been altered since it was committed. Later entries were committed a
+    // moment ago, and comparing their digests would cost competing nodes a round trip in each turn. If they are
+    // altered, this node can't append after them anyway.
     let mayBeAltered = turn.head.revision < turn.newestAtConnecting
     var pieces = EntryPieces(
       EntryReader(connection, journal: place.journal, after: turn.head), through: last)
     var byteCount = 0
-    // The last entry of this piece is not proven yet.
+    // The piece that was read last. Its last entry is not proven yet.
     var held: EntryPiece?
     while true {
       let piece: EntryPiece?
@@ -319,7 +319,7 @@ final class NodeLog: MultiWriterLog {
     try append(entries, after: revision, meanwhile: {}, prepare: { _ in })
   }
 
-  /// Appends entries after the images that they name.
+  /// Sends the images that entries name, and then appends the entries.
   /// - Parameter meanwhile: as in ``SharedLog/append(_:after:meanwhile:)``; called first if the entries can't
   ///   be sent at once.
   func append(
@@ -353,7 +353,7 @@ final class NodeLog: MultiWriterLog {
     }
   }
 
-  /// Stores entries in the shared log. If the connection was lost, finds out whether they are stored.
+  /// Stores entries in the shared log. After a lost connection, finds out whether they are stored.
   private func store(
     _ entries: [SealedEntry], after revision: Revision, _ turn: inout Turn, _ meanwhile: () -> Void,
     _ prepare: (any SharedLog) throws(JournalError) -> Void
@@ -361,7 +361,7 @@ final class NodeLog: MultiWriterLog {
     var lost: JournalError?
     var deadline: ContinuousClock.Instant?
     while true {
-      // Connecting may take long.
+      // Connecting may take long, so `meanwhile` is called first.
       if turn.connection == nil { meanwhile() }
       var failure: AppendFailure
       do throws(JournalError) {
@@ -385,14 +385,14 @@ final class NodeLog: MultiWriterLog {
       switch failure {
       case .conflict(let newest):
         guard newest <= revision else { throw failure }
-        // No other node was faster: the server's history was replaced. The next connection names the
-        // difference.
+        // No other node was faster, so the server's history was replaced. The next connection finds the first entry
+        // that differs.
         drop(&turn)
       case .refused(let error):
         // A pooler may have changed the session of the connection.
         if [.unreachable, .unsafeSettings].contains(error.code) { drop(&turn) }
-        // The outcome is known only if nothing was sent: the server that got the entries may be another one
-        // than the present one.
+        // The refusal is final only if no earlier attempt was lost: its entries may have reached another server than
+        // the present one.
         guard let lost else { throw failure }
         if error.code == .diverged { throw .unknown(error) }
         guard error.code == .unreachable else { throw .unknown(lost) }
@@ -400,7 +400,7 @@ final class NodeLog: MultiWriterLog {
         drop(&turn)
         lost = error
       }
-      // The time starts now, because a lost connection may be noticed late.
+      // The time for retrying starts now, because a lost connection may be noticed late.
       let end = deadline ?? .now + storage.retryTime
       deadline = end
       guard ContinuousClock.now < end, ending.wait(timeout: .now() + .milliseconds(100)) == .timedOut else {
@@ -431,8 +431,8 @@ final class NodeLog: MultiWriterLog {
 
   // MARK: Taking turns
 
-  /// Waits for the turn to append, and fetches what others have appended, so that the next append does not conflict.
-  /// - Returns: the newest entry.
+  /// Waits for the turn to append, and fetches what other nodes have appended, so that the next append can't conflict.
+  /// - Returns: the newest revision.
   func reserve() throws(JournalError) -> Revision {
     try turn.withLock { turn throws(JournalError) in
       do throws(JournalError) {
@@ -474,11 +474,11 @@ final class NodeLog: MultiWriterLog {
 }
 
 extension EntryPiece {
-  /// Fails if a node must not store these entries in its folder: the app could no longer read the folder, or
-  /// the folder has what was erased.
+  /// Throws if a node must not store these entries in its folder, because the app could then not read the folder, or
+  /// because they erased content that the folder still has.
   func checkCanBeStored(of schema: ModelSchema, at address: String) throws(JournalError) {
     try schema.checkReads(self, path: address)
-    // Erased entries keep their digests, so only this entry reveals the erasure.
+    // Erased entries keep their digests, so only the entry that records an erasure reveals it.
     guard let entry = entries.first(where: { (try? $0.recordsErasure()) ?? false }) else { return }
     throw JournalError.diverged(
       "entry \(entry.revision) erased something from the shared history, and this node's folder still has it; "

@@ -2,11 +2,11 @@ import Dispatch
 import Journaling
 import Locks
 
-/// What a shared log adds to commits: other nodes may take their revisions, and no commit waits for the
-/// folder's drive.
+/// The commits of a node of a shared journal. Unlike in a local journal, other nodes may take their revisions, and no
+/// commit waits for the folder's drive.
 ///
-/// A durable batch is ended when the next one was sent: its state becomes visible, and its commits return,
-/// while the server works on the next batch.
+/// A durable batch is ended after the next one was sent: its state becomes visible, and its commits return, while the
+/// server works on the next batch.
 ///
 /// Safe to use from any thread.
 final class SharedCommits: CommitLog {
@@ -15,7 +15,7 @@ final class SharedCommits: CommitLog {
   private let turn = Lock(AppendTurn())
   /// Signaled when all bodies that had to run again have done so.
   private let bodiesHaveRun = TimedSemaphore(value: 0)
-  /// The durable batch that was not ended yet.
+  /// The durable batch that was not ended yet; nil if there is none.
   private let durable = Lock<CommitQueue.Work?>(nil)
 
   init(_ node: NodeLog, _ blobs: BlobStore) {
@@ -37,7 +37,7 @@ final class SharedCommits: CommitLog {
       turn.withLock { $0.endWait() }
     case .reserve:
       endDurable()
-      // Without the turn, the append fails with the reason.
+      // If the turn can't be reserved, the append that follows fails with the reason.
       guard let next, let newest = try? node.reserve(), turn.withLock({ $0.loses(next, to: newest) }) else {
         return nil
       }
@@ -51,7 +51,7 @@ final class SharedCommits: CommitLog {
     defer { endDurable() }
     guard let first = work.entries.first else { return }
     if !work.blobs.isEmpty {
-      // Images are flushed and sent first, which may take long.
+      // Images are flushed and sent first, which may take long, so the previous batch ends before that.
       endDurable()
       try work.flushBlobs(in: blobs)
     }
@@ -76,7 +76,7 @@ final class SharedCommits: CommitLog {
   func meaning(of failure: AppendFailure, first: Revision?) -> CommitFailure {
     var found = CommitFailure(failure, first: first, isShared: true)
     switch failure {
-    // No append follows in this turn.
+    // No append follows in this turn, so the turn is released.
     case .refused: node.release()
     // The bodies run again while no other node can append.
     case .conflict: found.isTurnReserved = (try? node.reserve()) != nil

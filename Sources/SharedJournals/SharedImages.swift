@@ -3,22 +3,22 @@ import Foundation
 import Journaling
 import SHA256
 
-/// Fetches the images that a node lacks from the shared log, on demand.
+/// Fetches images from the shared log on demand, if the node lacks them.
 struct SharedImages: RemoteImages {
   let sharing: any LogSharing
-  /// The address of the shared log, which must be valid only when an image is fetched.
+  /// The address of the shared log. It needs to be valid only when an image is fetched.
   let address: String
   let folder: JournalFolder
   let journal: JournalID
 
-  /// The place of images if that is not the shared log. Older images may still be in the log.
+  /// The place of images; nil if images are in the shared log. Older images may be in the log in any case.
   private var store: (any ImagePlace)? { sharing.images }
 
   private func connect() throws(JournalError) -> any SharedLog {
     try sharing.storage(at: address, in: folder).connect(to: journal)
   }
 
-  /// The images that neither the place of images nor the shared log has.
+  /// Returns those of the images that neither the place of images nor the shared log has.
   /// - Throws: ``JournalError`` with code `unreachable`.
   func missing(_ blobs: [Blob]) throws(JournalError) -> [Blob] {
     var missing: [Blob] = []
@@ -60,7 +60,7 @@ struct SharedImages: RemoteImages {
     } catch { throw failure ?? error }
     var finished = SHA256Hash()
     swap(&hash, &finished)
-    // A forged entry can name any size.
+    // The size is checked too, because a forged entry can name any size.
     guard isThere, byteCount == blob.byteCount, finished.finish() == blob.digest else {
       throw JournalError(
         .damaged,
@@ -74,8 +74,8 @@ struct SharedImages: RemoteImages {
 }
 
 extension BlobStore {
-  /// Stores the bytes of an image where other nodes find them, unless they are there.
-  /// - Parameter store: the place of images; nil for the shared log.
+  /// Stores the bytes of an image where other nodes find them, unless they are already there.
+  /// - Parameter store: the place of images; nil if images are in the shared log.
   func send(_ blob: Blob, to log: any SharedLog, or store: (any ImagePlace)?) throws(JournalError) {
     // Another node may have added an image that this one lacks.
     if try !contains(blob) {
@@ -85,7 +85,7 @@ extension BlobStore {
     var file = try open(blob)
     var isChecked = false
     func piece() throws(JournalError) -> [UInt8] {
-      // Stored images are never replaced, so altered bytes must not get there.
+      // Stored images are never replaced, so altered bytes must not be stored.
       if !isChecked { try check(blob) }
       isChecked = true
       return try file.next()

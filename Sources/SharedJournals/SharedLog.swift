@@ -1,23 +1,23 @@
 package import Journaling
 package import SHA256
 
-/// The place of the images of a shared journal, if that is not the storage of its log. Failures are
+/// The place of the images of a shared journal, if that is not the storage of its log. All failures have the code
 /// `unreachable`.
 package protocol ImagePlace: Sendable {
   /// Whether all bytes of an image are stored, durably.
   func has(_ blob: Blob) throws(JournalError) -> Bool
 
-  /// Stores the bytes that `piece` returns, until it returns none.
+  /// Stores the bytes of an image. `piece` returns the next bytes; no bytes mean the end.
   func store(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError)
 
   /// Calls `body` with the bytes of an image, in pieces.
-  /// - Returns: false if it is not stored.
+  /// - Returns: false if the image is not stored.
   func load(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) -> Bool
 }
 
 /// A storage, such as a database, of logs to which several nodes append.
 package protocol SharedLogStorage: Sendable {
-  /// Its address without secrets, which is stored in the journal's folder.
+  /// The address of the storage, without secrets. It is stored in the journal's folder.
   var address: String { get }
 
   /// The maximum bytes of the entries of one append.
@@ -30,14 +30,14 @@ package protocol SharedLogStorage: Sendable {
   /// - Throws: ``JournalError`` with code `unreachable` if the storage can't be reached.
   func journals() throws(JournalError) -> [JournalID]
 
-  /// Creates an empty log, which no node can join yet. An existing one is not changed.
+  /// Creates an empty log, which no node can join yet. An existing log is not changed.
   func begin(_ journal: JournalID) throws(JournalError)
 
   /// Marks a log as complete, so that nodes can join it.
   /// - Parameter format: the bytes of the journal's FORMAT.
   func finish(_ journal: JournalID, format: [UInt8]) throws(JournalError)
 
-  /// The bytes of the journal's FORMAT; none before ``finish(_:format:)``.
+  /// The bytes of the journal's FORMAT; empty before ``finish(_:format:)``.
   /// - Throws: ``JournalError``: `notFound`, `unreachable`.
   func format(of journal: JournalID) throws(JournalError) -> [UInt8]
 
@@ -46,24 +46,24 @@ package protocol SharedLogStorage: Sendable {
   func connect(to journal: JournalID) throws(JournalError) -> any SharedLog
 }
 
-/// An open log to which other nodes also append. After a call has thrown `unreachable`, or an append `unknown`, it
-/// can't be used any more; it must be closed and opened again.
+/// An open log to which other nodes also append. After a call has thrown `unreachable`, or an append `unknown`, the log
+/// can't be used any more; close it and open it again.
 ///
 /// All calls may be made from many threads at once. After ``close()``, every call throws `closed`.
 package protocol SharedLog: EntrySource, AnyObject {
   /// Stores entries, if the newest revision is `revision`, and returns when they are durable.
-  /// - Parameter meanwhile: called while the storage works on the entries; perhaps repeatedly or never. Must
+  /// - Parameter meanwhile: called while the storage works on the entries, perhaps several times, perhaps never. Must
   ///   not use the log.
   func append(
     _ entries: [SealedEntry], after revision: Revision, meanwhile: () -> Void
   ) throws(AppendFailure)
 
-  /// The digest that was stored with an entry; nil if there is no such entry.
+  /// The digest that is stored with an entry; nil if there is no such entry.
   func digest(of revision: Revision) throws(JournalError) -> ContentDigest?
 
-  /// Waits for the turn to append. Others must wait until the next append returns, ``release()`` is called, or some
-  /// seconds have passed.
-  /// - Parameter revision: the caller's newest entry. The caller reads those after it next.
+  /// Waits for the turn to append. Other nodes can't append until the next append returns, ``release()`` is called, or
+  /// some seconds have passed.
+  /// - Parameter revision: the newest entry of the caller, who will next read the entries after it.
   /// - Returns: the newest revision.
   func reserve(after revision: Revision) throws(JournalError) -> Revision
 
@@ -77,11 +77,11 @@ package protocol SharedLog: EntrySource, AnyObject {
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool
 
   /// Stores the bytes of an image, unless they are stored already.
-  /// - Parameter piece: returns the next bytes; none at the end.
+  /// - Parameter piece: returns the next bytes; no bytes mean the end.
   func addImage(_ blob: Blob, _ piece: () throws(JournalError) -> [UInt8]) throws(JournalError)
 
   /// Calls `body` with the bytes of an image, in pieces and in order, without checking them.
-  /// - Returns: false if they are missing.
+  /// - Returns: false if the image is missing.
   func readImage(_ blob: Blob, _ body: ([UInt8]) throws(JournalError) -> Void) throws(JournalError) -> Bool
 
   /// How the storage made entries durable when the log was opened.
@@ -93,9 +93,9 @@ package protocol SharedLog: EntrySource, AnyObject {
 
 /// How a storage makes entries durable, for people.
 package struct Durability: Sendable {
-  /// The settings, in a line.
+  /// The settings, in one line.
   package let summary: String
-  /// Why commits wait, in a sentence; nil if they do not, or if that can't be found out.
+  /// Why commits wait, in one sentence; nil if they do not wait, or if that is unknown.
   package let warning: String?
 
   package init(summary: String, warning: String?) {
@@ -105,12 +105,12 @@ package struct Durability: Sendable {
 }
 
 extension SharedLog {
-  /// ``confirm()``, with errors that say why commits wait.
+  /// Calls ``confirm()``, and adds to an error why commits wait.
   func awaitConfirmation() throws(JournalError) {
     do throws(JournalError) { try confirm() } catch { throw error.adding(durability.warning) }
   }
 
-  /// The same, but ignored for a role that may only read.
+  /// Calls ``confirm()``. If the role may only read, that error is ignored.
   func confirmIfPermitted() throws(JournalError) {
     do throws(JournalError) { try awaitConfirmation() } catch {
       guard error.code == .permission else { throw error }
@@ -119,7 +119,7 @@ extension SharedLog {
 }
 
 extension JournalError {
-  /// Adds the reason why commits wait if the server did not answer.
+  /// Adds `warning`, which says why commits wait, if the code of the error is `unreachable`.
   func adding(_ warning: String?) -> JournalError {
     guard let warning, code == .unreachable else { return self }
     return JournalError(
@@ -128,7 +128,7 @@ extension JournalError {
 }
 
 extension AppendFailure {
-  /// Adds the reason why commits wait if the server did not answer.
+  /// Adds `warning`, which says why commits wait, if the code of the error is `unreachable`.
   func adding(_ warning: String?) -> AppendFailure {
     switch self {
     case .conflict: self
@@ -139,15 +139,15 @@ extension AppendFailure {
 }
 
 extension SharedLog {
-  /// Fails unless the digest that is stored with an entry is that of the bytes that were read. Only this
-  /// proves the newest entry.
+  /// Throws unless the digest that is stored with an entry is that of the bytes that were read. Only this check proves
+  /// the newest entry, because no later entry does.
   func checkDigest(of head: Head) throws(JournalError) {
     guard try digest(of: head.revision) != head.digest else { return }
     throw JournalError.altered(head.revision)
   }
 
-  /// Finds the altered entry of an error about damage. If an entry does not follow from the previous one,
-  /// either may be altered: the one whose bytes do not have the digest that is stored with it.
+  /// Returns an error that names the altered entry. If an entry does not follow from the previous one, either may be
+  /// altered: the one whose bytes do not have the digest that is stored with it. Any other error is returned unchanged.
   func naming(_ error: JournalError, in journal: JournalID) -> JournalError {
     guard error.code == .damaged, let revision = error.revision else { return error }
     for candidate in max(revision - 1, 1)...max(revision, 1) {
@@ -160,10 +160,10 @@ extension SharedLog {
 }
 
 extension SharedLog {
-  /// Fails if this log has another history than a node, with the first entry that differs.
+  /// Throws if this log has another history than a node, with the first entry that differs.
   /// - Parameters:
   ///   - own: the log of the node.
-  ///   - head: its newest entry.
+  ///   - head: the newest entry of the node.
   ///   - format: the FORMAT of the journal.
   func compare(
     with own: any EntryLog, through head: Head, of format: JournalFormat
@@ -171,7 +171,7 @@ extension SharedLog {
     let newest = try newestRevision()
     if head.revision == format.head.revision { return }
     if newest >= head.revision, try digest(of: head.revision) == head.digest { return }
-    // The partition point: the first revision at which the two differ.
+    // The partition point: the first revision at which the two logs differ.
     var (low, high) = (format.head.revision + 1, min(newest, head.revision) + 1)
     while low < high {
       let middle = (low + high) / 2

@@ -1,6 +1,6 @@
 // The caller must have the only reference to the node, and to both nodes if contents move between two.
 extension Node {
-  /// Values and children are shared.
+  /// Returns a copy of the node that shares its values and children.
   @inlinable
   func copy() -> Node {
     let copy = Node.make(level: level)
@@ -16,7 +16,7 @@ extension Node {
     return copy
   }
 
-  /// Copies the child if another tree shares it.
+  /// Replaces the child by a copy if another tree shares it.
   @inlinable
   func ownChild(at index: Int) {
     let slot = unsafe children + index
@@ -67,7 +67,7 @@ extension Node {
 
   // MARK: Branches
 
-  /// The first child of a branch has no separator.
+  /// Appends a child to a branch. Only the first child has no separator.
   @inlinable
   func append(_ child: Node, separator: Key?) {
     assert(level == child.level + 1 && count < slots && (separator == nil) == (count == 0))
@@ -78,7 +78,7 @@ extension Node {
     count += 1
   }
 
-  /// The separator is between the new child and the one before it.
+  /// Inserts a child into a branch. The separator is between the new child and the one before it.
   @inlinable
   func insert(_ child: Node, separator: Key, at index: Int) {
     assert(level == child.level + 1 && index > 0 && index <= count && count < slots)
@@ -131,8 +131,8 @@ extension Node {
     return (separator, right)
   }
 
-  /// Rebalances an owned child with too few elements: merges it with a neighbor, or shares the elements of
-  /// both evenly. An empty child without a neighbor is removed.
+  /// Rebalances an owned child with too few elements: merges it with a neighbor, or divides the elements of both evenly
+  /// between them. An empty child is removed.
   @inlinable
   func mendChild(at index: Int) {
     guard count > 1 else {
@@ -161,9 +161,9 @@ extension Node {
     }
   }
 
-  /// Moves the first `moved` of the right neighbor to the end of this node.
+  /// Moves the first `moved` elements or children of the right neighbor to the end of this node.
   ///
-  /// `separator` separates the two in their branch, and is updated.
+  /// `separator`, which separates the two nodes in their branch, is updated.
   @inlinable
   func takeFirst(_ moved: Int, of right: Node, separator: UnsafeMutablePointer<Key>) {
     assert(moved > 0 && moved <= right.count && count > 0 && count + moved <= slots)
@@ -188,9 +188,9 @@ extension Node {
     right.count = rest
   }
 
-  /// Moves the last `moved` of the left neighbor to the start of this node.
+  /// Moves the last `moved` elements or children of the left neighbor to the start of this node.
   ///
-  /// `separator` separates the two in their branch, and is updated. The neighbor keeps at least one.
+  /// `separator`, which separates the two nodes in their branch, is updated. The neighbor must not become empty.
   @inlinable
   func takeLast(_ moved: Int, of left: Node, separator: UnsafeMutablePointer<Key>) {
     assert(moved > 0 && moved < left.count && count > 0 && count + moved <= slots)

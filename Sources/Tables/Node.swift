@@ -1,9 +1,9 @@
 @usableFromInline
 struct NodeHeader {
-  /// Elements of a leaf, or children of a branch.
+  /// The number of elements of a leaf, or of children of a branch.
   @usableFromInline var count: Int
 
-  /// 0 for a leaf; a branch is one above its children.
+  /// 0 for a leaf; for a branch, one more than the level of its children.
   @usableFromInline let level: Int
 
   @inlinable init(level: Int) {
@@ -14,8 +14,8 @@ struct NodeHeader {
 
 /// A node of a table's tree, and the only type that touches raw memory.
 ///
-/// One allocation has the header, the keys, and then the values (of a leaf) or the children (of a branch).
-/// The parts that a search reads are close together.
+/// One allocation has the header, the keys, and then the values (of a leaf) or the children (of a branch), so that the
+/// parts that a search reads are close together.
 ///
 /// 1. A leaf has `count` keys, strictly ascending, and the value of each at the same position.
 /// 2. A branch has `count` children, one level below it, and `count - 1` keys that separate them: all keys
@@ -23,14 +23,14 @@ struct NodeHeader {
 /// 3. `count` is at most `slots`. Slots below it are initialized, and those above are not.
 /// 4. Pointers into a node are used only while the searched tree retains that node.
 ///
-/// Only the thread that has the only reference to a node changes it; all others only read it.
+/// Only a thread that has the only reference to a node changes the node. All other threads only read it.
 @usableFromInline
 final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
-  // Measured with 1,000,000 elements. Larger leaves make reading faster. But copying a shared path retains each value
-  // or child in it that counts references, so leaves of such values are smaller.
+  // Larger leaves make reading faster. But copying a shared leaf retains each value that counts references, so leaves
+  // of such values are smaller. Measured with 1,000,000 elements.
   @inlinable static var leafCapacity: Int { _isPOD(Key.self) && _isPOD(Value.self) ? 64 : 32 }
 
-  /// A path has four bits for each child.
+  /// At most 16, because a ``Path`` has four bits for the child at each level.
   @inlinable static var branchCapacity: Int { 16 }
 
   @inlinable
@@ -38,7 +38,7 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
     let capacity = level == 0 ? leafCapacity : branchCapacity
     let stride = level == 0 ? MemoryLayout<Value>.stride : MemoryLayout<Node>.stride
     let alignment = level == 0 ? MemoryLayout<Value>.alignment : MemoryLayout<Node>.alignment
-    // The part after the keys is requested in units of keys, with room to align its start.
+    // The memory for values or children is requested in units of keys, with room to align its start.
     let keyStride = MemoryLayout<Key>.stride
     let behind = (capacity * stride + alignment + keyStride - 1) / keyStride
     let buffer = Node.create(minimumCapacity: capacity + behind) { _ in NodeHeader(level: level) }
@@ -55,8 +55,8 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
     }
   }
 
-  // Uses a pointer, because each use of `ManagedBuffer.header` is checked for exclusive access at run time, which made
-  // an append twice as slow.
+  // The header is read by a pointer, because each use of `ManagedBuffer.header` is checked for exclusive access at run
+  // time, which made an append twice as slow.
   @inlinable var level: Int {
     unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.level }
   }
@@ -68,8 +68,8 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
 
   @inlinable var slots: Int { level == 0 ? Self.leafCapacity : Self.branchCapacity }
 
-  /// A node with fewer elements is merged with a neighbor or filled from it, unless it is at the right edge. This is a
-  /// third and not a half, so that alternating writes around a split do not split and merge each time.
+  /// The minimum of `count`, except at the right edge. A node with fewer elements is merged with a neighbor or filled
+  /// from it. A third and not a half, so that alternating insertions and removals do not split and merge each time.
   @inlinable var minimum: Int { slots / 3 }
 
   @inlinable var keys: UnsafeMutablePointer<Key> {
@@ -108,29 +108,29 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
 // MARK: Searching
 
 extension Node {
-  /// How many keys of a leaf are before `key`.
+  /// The number of keys of a leaf that are before `key`.
   @inlinable
   func position(of key: Key) -> Int {
     countKeys(of: count) { $0 < key }
   }
 
-  /// The index of the child under which `key` belongs.
+  /// The index of the child in whose subtree `key` is or would be.
   @inlinable
   func childIndex(for key: Key) -> Int {
     countKeys(of: count &- 1) { !(key < $0) }
   }
 
-  /// The partition point: the number of leading keys, of the first `total`, for which the predicate is true.
+  /// The partition point of the first `total` keys: the number of leading keys for which the predicate is true.
   @inlinable
   @inline(__always)
   func countKeys(of total: Int, where isBefore: (Key) -> Bool) -> Int {
     let keys = unsafe self.keys
-    // Ascending keys, the most frequent order, need one comparison for each level.
+    // Writes in ascending order, the most frequent case, need only this comparison at each level.
     if unsafe total > 0 && isBefore(keys[total &- 1]) { return total }
     var low = 0
     if _isPOD(Key.self) {
-      // Comparing such keys is cheap, but a cache miss is expensive. One key of each cache line is compared
-      // first, so that misses overlap; then all keys of the right line. No branch depends on a comparison.
+      // Comparing trivial keys is cheap, but a cache miss is expensive. One key of each cache line is compared first,
+      // so that misses overlap; then all keys of the right line. No branch depends on a comparison.
       var last = 7
       while last < total {
         low &+= unsafe isBefore(keys[last]) ? 8 : 0
@@ -157,15 +157,15 @@ extension Node {
     return low
   }
 
-  /// `index` may be just after the last key.
+  /// Whether `key` is at an index, which may be just after the last key.
   @inlinable
   func holds(_ key: Key, at index: Int) -> Bool {
     unsafe index < count && keys[index] == key
   }
 
-  /// The leaf where `key` belongs, and the path to its position there.
+  /// Finds the leaf where `key` is or would be, and the path to its position there.
   ///
-  /// The leaf is valid while the caller retains this node. It is not retained, because counting references at
+  /// The leaf is valid while the caller retains this node. The leaf is not retained, because counting references at
   /// each level would cost more than the search.
   @inlinable
   func find(_ key: Key) -> (leaf: Unmanaged<Node>, path: Path) {
@@ -182,7 +182,7 @@ extension Node {
     return unsafe (node, path)
   }
 
-  /// The leaf is valid while the caller retains this node.
+  /// The leaf at a path. It is valid while the caller retains this node.
   @inlinable
   func leaf(at path: Path) -> Unmanaged<Node> {
     var node = unsafe Unmanaged.passUnretained(self)

@@ -1,5 +1,5 @@
 extension SortedTable {
-  /// Makes a table of elements whose keys are strictly ascending, or nil if they are not.
+  /// Makes a table of elements; nil if their keys are not strictly ascending.
   ///
   /// O(n), without a search: nodes are filled one after the other, from the leaves up.
   @inlinable
@@ -23,7 +23,7 @@ extension SortedTable {
     root = Self.tree(over: leaves)
   }
 
-  /// A tree over nodes of one level, each with the key that separates it from the node before.
+  /// Makes a tree over nodes of one level. `smallest` is the key that separates a node from the one before it.
   @inlinable
   static func tree(over nodes: [(smallest: Key, node: TableNode)]) -> TableNode {
     var row = nodes

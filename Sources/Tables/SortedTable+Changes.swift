@@ -4,10 +4,10 @@ extension SortedTable {
     /// The key that was added, removed or given another value.
     public let key: Key
 
-    /// The value before, or nil for a key that was added.
+    /// The value in the earlier table; nil for a key that was added.
     public let old: Value?
 
-    /// The value after, or nil for a key that was removed.
+    /// The value in the later table; nil for a key that was removed.
     public let new: Value?
 
     @inlinable
@@ -18,14 +18,14 @@ extension SortedTable {
     }
   }
 
-  /// The keys that were added, removed or given another value between `other` and this table, in order.
+  /// The changes from `other` to this table, in the order of their keys.
   ///
-  /// What the two share is skipped: O(d log n) for *d* changes when one table was made from the other by
-  /// writes; O(n) at most. The answer is lazy, and keeps both tables.
+  /// Nodes that both tables share are skipped: O(d log n) for *d* changes if one table was made from the other by
+  /// writes; O(n) at most. The changes are found on demand, and retain both tables.
   ///
   /// - Parameters:
-  ///   - other: the table before.
-  ///   - areEqual: whether two values of one key count as the same.
+  ///   - other: the earlier table.
+  ///   - areEqual: whether two values of a key are equal.
   @inlinable
   public func changes(
     since other: SortedTable, by areEqual: @escaping @Sendable (Value, Value) -> Bool
@@ -33,7 +33,7 @@ extension SortedTable {
     Changes(from: other, to: self, areEqual: areEqual)
   }
 
-  /// The changes between two tables, in the order of their keys. Iterates over both trees together, and skips every node
+  /// The changes between two tables, in the order of their keys. Iterates over both trees together, and skips each node
   /// that both share.
   public struct Changes: Sequence, IteratorProtocol {
     @usableFromInline var old: Walk
@@ -48,7 +48,7 @@ extension SortedTable {
       self.new = Walk(isSame ? nil : new.root)
     }
 
-    /// The number of nodes entered so far in both trees, which is the cost of the iteration.
+    /// The number of nodes that were entered in both trees, which is the cost of the iteration.
     package var visitedNodes: Int { old.visitedNodes + new.visitedNodes }
 
     /// The next change, or nil at the end.
@@ -68,7 +68,7 @@ extension SortedTable {
       return nil
     }
 
-    /// One step while both sides have more; nil if it found no change.
+    /// Advances by one step. Neither tree may be at its end. Nil if the step found no change.
     @inlinable
     mutating func step() -> Change? {
       if old.node === new.node && old.index == new.index {
@@ -86,7 +86,7 @@ extension SortedTable {
           old.advance()
           new.advance()
         } else {
-          // The higher side goes first, so that both can meet at a shared node.
+          // The position at the higher level advances first, so that both can meet at a shared node.
           if oldLevel >= newLevel { old.enterChild() }
           if newLevel >= oldLevel { new.enterChild() }
         }
@@ -121,7 +121,7 @@ extension SortedTable {
   /// A position in a tree: before an element of a leaf, or before a child of a branch that is not yet entered.
   @usableFromInline
   struct Walk {
-    /// The entered nodes, and the position in each. None is at its end.
+    /// The entered nodes. The position in each is before its end.
     @usableFromInline var nodes: [TableNode]
     @usableFromInline var positions: [Int]
     @usableFromInline var visitedNodes: Int
@@ -142,7 +142,7 @@ extension SortedTable {
     @inlinable var value: Value { node.value(at: index) }
     @inlinable var child: TableNode { node.child(at: index) }
 
-    /// The children are compared without retaining them, which would cost more.
+    /// Compares the children without retaining them, which would cost more.
     @inlinable
     func isAtSameChild(as other: Walk) -> Bool {
       unsafe node.children[index] === other.node.children[other.index]
@@ -179,10 +179,10 @@ extension SortedTable {
 }
 
 extension SortedTable where Value: Equatable {
-  /// The keys that were added, removed or given another value between `other` and this table, in order.
+  /// The changes from `other` to this table, in the order of their keys.
   ///
-  /// What the two share is skipped: O(d log n) for *d* changes when one table was made from the other by
-  /// writes; O(n) at most. The answer is lazy, and keeps both tables.
+  /// Nodes that both tables share are skipped: O(d log n) for *d* changes if one table was made from the other by
+  /// writes; O(n) at most. The changes are found on demand, and retain both tables.
   @inlinable
   public func changes(since other: SortedTable) -> Changes {
     changes(since: other) { $0 == $1 }
@@ -190,7 +190,7 @@ extension SortedTable where Value: Equatable {
 }
 
 extension SortedTable: Equatable where Value: Equatable {
-  /// Whether two tables have the same elements. O(1) for a copy, otherwise as for `changes(since:)`.
+  /// Whether two tables have the same elements. O(1) for an unchanged copy, otherwise as for `changes(since:)`.
   @inlinable
   public static func == (left: SortedTable, right: SortedTable) -> Bool {
     guard left.count == right.count else { return false }

@@ -9,9 +9,9 @@ extension SortedTable: Sequence {
   @inlinable
   public func elements(from bound: Key) -> Iterator { Iterator(root: root, from: bound, through: nil) }
 
-  /// The elements whose keys are in a range, its upper bound included. O(log n), and O(1) for each element read.
+  /// The elements whose keys are in a range, including both bounds. O(log n), and O(1) for each element read.
   /// - Parameters:
-  ///   - range: the keys; both bounds count.
+  ///   - range: the keys, including both bounds.
   ///   - reversed: whether the largest key comes first.
   @inlinable
   public func elements(in range: ClosedRange<Key>, reversed: Bool = false) -> Iterator {
@@ -20,25 +20,25 @@ extension SortedTable: Sequence {
       : Iterator(root: root, from: range.lowerBound, through: range.upperBound)
   }
 
-  /// Iterates over elements in the order of their keys, or in reverse. Later changes of the table do not affect it.
+  /// Iterates over elements in the order of their keys, or in reverse. Later changes of the table have no effect.
   @safe
   public struct Iterator: Sequence, IteratorProtocol {
     @usableFromInline let root: TableNode?
-    /// The last key of the iteration, nil for all.
+    /// The bound at which the iteration ends; nil if it ends with the table.
     @usableFromInline let end: Key?
     @usableFromInline let isReversed: Bool
 
     /// The current leaf, which `root` retains.
     @usableFromInline var leaf: Unmanaged<TableNode>?
 
-    /// The path to the leaf. Only `position` is updated, not the position in the path.
+    /// The path to the leaf. The position in this path is not updated; `position` is.
     @usableFromInline var path: Path
-    /// The position between the elements that were read and the others.
+    /// The position in the leaf between the elements that were read and the remaining ones.
     @usableFromInline var position: Int
     /// The position in the leaf at which to stop.
     @usableFromInline var limit: Int
 
-    /// - Parameter start: nil for the first key; not in reverse.
+    /// - Parameter start: the bound at which the iteration starts; nil for the first key, which reverse does not allow.
     @inlinable
     init(root: TableNode?, from start: Key?, through end: Key?, isReversed: Bool = false) {
       self.root = root
@@ -87,7 +87,7 @@ extension SortedTable: Sequence {
       }
     }
 
-    /// Returns false if no later leaf can have elements of the iteration.
+    /// Enters the next leaf. Returns false if no later leaf can have elements of the iteration.
     @inlinable
     @inline(never)
     mutating func advanceToNextLeaf() -> Bool {
@@ -106,12 +106,12 @@ extension SortedTable: Sequence {
 }
 
 extension Node {
-  /// The path to the next leaf, or in reverse to the previous one; nil if there is none.
+  /// The path to the next leaf, or in reverse to the previous one; nil if there is no such leaf.
   @inlinable
   func path(nextTo path: Path, isReversed: Bool) -> Path? {
     var node = self
     var taken = Path()
-    // The lowest branch on the path that has a child next to the one taken.
+    // The lowest branch on the path that has a child next to the one on the path.
     var turn: (level: Int, path: Path)?
     while node.level > 0 {
       let index = path[node.level]
@@ -124,7 +124,7 @@ extension Node {
       node = node.child(at: index)
     }
     guard let turn, isReversed else { return turn?.path }
-    // After the turn, the last child of each branch.
+    // Below the turn, the path takes the last child of each branch.
     var previous = turn.path
     node = self
     while node.level > 0 {

@@ -1,7 +1,7 @@
 extension SortedTable {
-  /// Sets the value of a key, and returns the one it had.
+  /// Sets the value of a key, and returns the previous value; nil if the key is new.
   ///
-  /// O(log n). If no copy shares the nodes, they are changed in place; otherwise one path is copied.
+  /// O(log n). Nodes that no copy of the table shares are changed in place; the shared nodes on one path are copied.
   @inlinable
   @discardableResult
   public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
@@ -17,7 +17,7 @@ extension SortedTable {
     return nil
   }
 
-  /// Removes a key, and returns the value it had. If it had none, nothing is copied or changed. O(log n).
+  /// Removes a key, and returns its value. If the key does not exist, returns nil and copies nothing. O(log n).
   @inlinable
   @discardableResult
   public mutating func removeValue(forKey key: Key) -> Value? {
@@ -115,7 +115,7 @@ extension SortedTable {
 extension Node {
   /// Inserts along a path of owned nodes whose leaf is full.
   ///
-  /// - Returns: the new node after this one, if this one was split.
+  /// - Returns: the new node after this one, if this one was split; otherwise nil.
   @inlinable
   func insert(
     _ key: Key, _ value: Value, at path: Path, atRightEdge: Bool
@@ -153,7 +153,7 @@ extension Node {
     _ key: Key, _ value: Value, at index: Int, atRightEdge: Bool
   ) -> (separator: Key, right: Node) {
     if atRightEdge && index == count {
-      // For ascending keys, nothing will be inserted in between, so the full leaf stays full.
+      // If keys are inserted in ascending order, this leaf gets no more keys, so it stays full.
       let right = Node.make(level: 0)
       right.insert(key, value, at: 0)
       return (key, right)

@@ -9,8 +9,8 @@
 /// It is a B+tree: elements in leaves, branches above them.
 ///
 /// 1. All leaves are at the same depth, and in the order of their keys.
-/// 2. A node has at most its capacity, and at least a third of it. The root and the last node of a level may have
-///    fewer, but at least one. (So keys that are inserted in ascending order fill every leaf.)
+/// 2. A node has at most its capacity of elements or children, and at least a third of that. The root and the last node
+///    of a level may have fewer, but at least one. (So insertions in ascending order fill every leaf.)
 /// 3. A root that is a branch has at least two children. An empty table has no root.
 /// 4. A node that several tables share is never changed. A write copies the shared nodes on the path to its
 ///    key, and changes unshared nodes in place.
@@ -21,7 +21,7 @@
 ///
 /// Keys must not change their order. Below, *n* is the number of elements.
 public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {
-  /// An element, as iteration gives it.
+  /// An element: a key and its value.
   public typealias Element = (key: Key, value: Value)
 
   @usableFromInline typealias TableNode = Node<Key, Value>
@@ -38,8 +38,8 @@ public struct SortedTable<Key: Comparable & Sendable, Value: Sendable> {
   }
 }
 
-// Invariant 4 makes this true: a node is changed only while a single table has it, and like any value, a
-// table is not read or copied while it is written.
+// Safe because of invariant 4: a node is changed only while a single table has it, and like any value, a table is not
+// read or copied while it is written.
 extension SortedTable: @unchecked Sendable {}
 
 extension SortedTable {
@@ -49,7 +49,7 @@ extension SortedTable {
   /// Whether there are no elements. O(1).
   @inlinable public var isEmpty: Bool { count == 0 }
 
-  /// The value of a key, or nil. O(log n).
+  /// The value of a key; nil if the key does not exist. O(log n).
   @inlinable
   public subscript(key: Key) -> Value? {
     guard let root else { return nil }
@@ -59,7 +59,7 @@ extension SortedTable {
     }
   }
 
-  /// The part of a key's value that `part` returns, or nil. The value itself is not copied. O(log n).
+  /// Passes a key's value to `part` without copying it, and returns the result; nil for a missing key. O(log n).
   @inlinable
   public func part<Part>(of key: Key, _ part: (borrowing Value) -> Part) -> Part? {
     guard let root else { return nil }

@@ -3,8 +3,7 @@ import Foundation
 
 /// Measures all figures of this project, against peers, in one run.
 ///
-/// A ``Row`` is a race between the journal and its peers: same bytes, same file system, same number of
-/// operations, in turns.
+/// In a ``Race``, the journal and its peers take turns: same bytes, same file system, same number of operations.
 @main
 struct Benchmark {
   static func main() async {

@@ -2,13 +2,13 @@ import CatalogModel
 import Foundation
 import Locks
 
-/// A program in this one's folder; this one if the name is empty.
+/// The location of a program in the folder of this program, or of this program if the name is empty.
 func ownProgram(_ name: String) -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath() ?? URL(filePath: CommandLine.arguments[0])
   return name.isEmpty ? own : own.deletingLastPathComponent().appending(path: name)
 }
 
-/// A program that runs until this object is deinitialized, or until the benchmark ends.
+/// A child process that runs until this object is deinitialized, or until the benchmark ends.
 final class Child {
   private static let running = Lock<Set<Int32>>([])
   private let process: Process
@@ -21,14 +21,14 @@ final class Child {
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    // Set last: if the program can't be started, `deinit` must not end a process.
+    // Set last: if the program can't be started, there is no process that `deinit` could end.
     self.process = process
     _ = Self.running.withLock { [id] in $0.insert(id) }
   }
 
   deinit {
     _ = Self.running.withLock { [id] in $0.remove(id) }
-    // SIGKILL, because the child inherits that SIGINT and SIGTERM are ignored.
+    // SIGKILL, because the child, like the benchmark, ignores SIGINT and SIGTERM.
     if process.isRunning { kill(id, SIGKILL) }
     process.waitUntilExit()
   }
@@ -52,7 +52,7 @@ final class Child {
   }
 }
 
-/// - Throws: ``PeerFailure`` for an exit code other than 0.
+/// Runs a program and returns its output. Throws ``PeerFailure`` for an exit code other than 0.
 @discardableResult
 func output(of program: URL, _ arguments: [String]) throws -> Data {
   let (output, code) = try Child(program, arguments).rest()
@@ -62,7 +62,7 @@ func output(of program: URL, _ arguments: [String]) throws -> Data {
   return output
 }
 
-/// Runs a program that is found in `PATH`.
+/// Runs a program that is found in `PATH`, and returns its output.
 @discardableResult
 func output(of name: String, _ arguments: [String]) throws -> Data {
   try output(of: URL(filePath: "/usr/bin/env"), [name] + arguments)
@@ -77,12 +77,12 @@ func peakMemory(of process: String) throws -> Double {
   return kilobytes * 1024
 }
 
-/// Opening a journal and reading something, in a separate process.
+/// Measures opening a journal and reading something, in a separate process.
 enum OpeningProbe {
   static let flag = "--opening-probe"
 
-  /// Runs this program again as such a process.
-  /// - Parameter question: `item` and a number; or `prices` and a price, for the first 20 samples from it on, by an index.
+  /// Runs this program again as the process that opens the journal.
+  /// - Parameter question: `item` and a number; or `prices` and a price, to read 20 samples from there on by an index.
   /// - Returns: the time from opening the journal to the answer, and the peak memory of the process, in bytes.
   static func run(_ journal: URL, _ question: [String]) throws -> (seconds: Double, memory: Double) {
     let answer = try output(of: ownProgram(""), [flag, journal.path] + question)
@@ -114,8 +114,8 @@ struct FollowProbe {
 
   private let child: Child
 
-  /// Starts this program again as such a process, and waits until it follows the journal.
-  /// - Parameter last: the only entry to report; nil for all.
+  /// Starts this program again as a follower, and waits until it follows the journal.
+  /// - Parameter last: the only revision whose arrival is reported; nil to report all.
   init(_ journal: URL, until last: Revision? = nil) throws {
     child = try Child(ownProgram(""), [Self.flag, journal.path] + (last.map { ["\($0)"] } ?? []))
     guard try child.line() == "follows" else { throw PeerFailure("following \(journal.path) failed") }
@@ -126,7 +126,7 @@ struct FollowProbe {
     return seconds
   }
 
-  /// Seconds of a clock that all processes share.
+  /// The time in seconds, by a clock that all processes share.
   static func now() -> Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)

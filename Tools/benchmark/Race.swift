@@ -5,8 +5,8 @@ import Locks
 
 /// The same work, done by all contestants in turns, round after round.
 ///
-/// A warm-up is not counted. The order is reversed from round to round, and the file system finishes its
-/// writes before each turn, so that no contestant pays for the one before it.
+/// The first round is a warm-up and is not counted. The order is reversed from round to round, and the file system
+/// finishes its writes before each turn, so that no contestant pays for the writes of another one.
 struct Race {
   private struct Contestant {
     let name: String
@@ -22,14 +22,14 @@ struct Race {
   private var contestants: [Contestant] = []
 
   /// - Parameters:
-  ///   - operations: the number in each turn.
-  ///   - limit: the most rounds, for work that moves gigabytes.
+  ///   - operations: the number of operations in each turn.
+  ///   - limit: the greatest number of rounds, which is low for work that moves gigabytes.
   init(_ bench: Workbench, _ work: String, operations: Int = 1, rounds limit: Int = .max) {
     (self.bench, self.work, self.operations) = (bench, work, operations)
     rounds = min(bench.rounds, limit)
   }
 
-  /// - Parameter run: does the work once and returns its seconds, without preparation and checks.
+  /// - Parameter run: does the work once and returns the seconds that it takes, without preparation and checks.
   mutating func add(_ name: String, _ run: @escaping () async throws -> Double) {
     contestants.append(Contestant(name: name, run: run))
   }
@@ -52,7 +52,7 @@ struct Race {
     try await report(title, figure, 0, rivals)
   }
 
-  /// Adds a line to the report. Runs the race before the first one.
+  /// Adds a line to the report. The first call runs the race.
   /// - Parameters:
   ///   - title: evaluated after the race.
   ///   - ours: the contestant that is compared with the peers.
@@ -134,9 +134,9 @@ func timed(_ work: () throws -> Void) rethrows -> Double {
   try ContinuousClock().measure(work) / .seconds(1)
 }
 
-/// Shares out the indexes below `count` among threads. Returns the seconds from when all threads are ready
-/// until the last has returned.
-/// - Throws: the first error of a caller, after all have returned.
+/// Calls `work` with each index below `count`, on `callers` threads. Returns the seconds from when all threads are
+/// ready until the last one has finished.
+/// - Throws: the first error of `work`, after all threads have finished.
 func timedThreads(
   _ callers: Int, count: Int, _ work: @escaping @Sendable (_ index: Int) throws -> Void
 ) throws -> Double {
@@ -170,12 +170,12 @@ private final class FirstFailure: Sendable {
 enum Callers {
   case threads(Int)
   case tasks(Int)
-  /// One thread.
+  /// One thread that commits in a pipeline.
   case pipeline
 }
 
-/// Commits entries, shared out among the callers, and returns the seconds until the last is durable.
-/// - Parameter body: makes the events of an entry; it gets the entry's index, from 0.
+/// Commits entries, divided among the callers, and returns the seconds until the last entry is durable.
+/// - Parameter body: makes the events of an entry in a draft; it gets the entry's index, from 0.
 func commit(
   _ callers: Callers, to journals: [CatalogJournal], count: Int,
   _ body: @escaping @Sendable (inout Draft<Catalog>, Int) throws -> Void

@@ -1,7 +1,7 @@
 import Foundation
 
 struct Report {
-  /// What ``environment(of:flushSeconds:rounds:seed:)`` returns.
+  /// The lines that ``environment(of:flushSeconds:rounds:seed:)`` returns.
   let environment: [String]
   var remarks: [String] = []
   private var cells = [["row", "work", "journal", "peer", "", "ratio", "(rounds)", "wanted", ""]]
@@ -10,7 +10,7 @@ struct Report {
   init(environment: [String]) { self.environment = environment }
 
   /// Adds a line about a figure of the journal.
-  /// - Parameter unit: `s`, `B`, or a number per second such as `commits/s`.
+  /// - Parameter unit: `s`, `B`, or a rate such as `commits/s`.
   mutating func add(
     _ row: String, _ work: String, _ unit: String, _ figure: Double, _ comparisons: [Comparison]
   ) {
@@ -44,11 +44,11 @@ extension Workbench {
 
 struct Comparison {
   let peer: String
-  /// In the line's unit.
+  /// The figure of the peer, in the unit of the line.
   let figure: Double
-  /// A ratio for each round.
+  /// The ratios of all rounds.
   let ratio: Spread
-  /// The wanted ratio; both are nil if the comparison is only for information.
+  /// The limits of the wanted ratio; both are nil if the comparison is only for information.
   var atLeast: Double?
   var atMost: Double?
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Some lines of the report that are measured together.
+/// Lines of the report that are measured together.
 struct Row: Sendable {
   let name: String
   var needs: [Need] = []
-  /// Adds each line to the report as soon as its figures are known.
+  /// Measures the lines, and adds each to the report as soon as its figures are known.
   let measure: @Sendable (Workbench) async throws -> Void
 
   static let all = [
@@ -50,7 +50,7 @@ enum Need {
   /// Linux's /proc, for the memory of a process.
   case processStatus
 
-  /// Why the need is not met; nil if it is.
+  /// Why the need is not met; nil if it is met.
   func lack(on bench: Workbench) -> String? {
     do {
       switch self {

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// SplitMix64: fast, and the same data for the same seed.
+/// The SplitMix64 generator, which is fast and makes the same data for the same seed.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -16,7 +16,7 @@ struct SeededGenerator: RandomNumberGenerator {
   }
 }
 
-/// Items as an app would have them: five attributes of some 200 bytes, random so that they hardly compress.
+/// An item as an app would have it: five attributes, together some 200 bytes, random so that they hardly compress.
 struct Sample: CatalogItem {
   static let kind = "sample"
   static let indexes = [Index(\Sample.count), Index(\.price)]
@@ -76,7 +76,7 @@ extension Draft<Catalog> {
 
 extension CatalogJournal {
   /// Commits entries in a pipeline.
-  /// - Parameter body: makes the events of an entry; it gets the entry's index, from 0.
+  /// - Parameter body: makes the events of an entry in a draft; it gets the entry's index, from 0.
   func fill(_ count: Int, _ body: (inout Draft<Catalog>, Int) throws -> Void) throws {
     try withPipeline { pipeline in
       for index in 0..<count { try pipeline.commit { try body(&$0, index) } }
@@ -93,7 +93,7 @@ extension CatalogJournal {
   }
 
   /// Updates items. Each update sets another count, because a commit that changes nothing makes no entry.
-  /// - Parameter item: the item that an update changes; it gets the update's index, from 0.
+  /// - Parameter item: returns the number of the item that an update changes; it gets the update's index, from 0.
   func update(_ count: Int, perEntry: Int = 1, _ item: (Int) -> Int) throws {
     let start = Int.random(in: 1_000_001...1 << 30)
     try fill(count / perEntry) { draft, entry in
@@ -111,7 +111,7 @@ extension Workbench {
     show("writing a journal of \(count) items")
     let url = path("items.journal")
     let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: layers))
-    // Layers get the declared indexes.
+    // Declares indexes before layers are written, so that the layers get these indexes.
     if isIndexed { try journal.state.buildIndexes(of: Sample.self) }
     try journal.addItems(count, perEntry: perEntry, seed: seed)
     return (url, journal)
@@ -131,7 +131,7 @@ extension Workbench {
   /// The number of items with 20 events each, spread over the whole log.
   static let trackedCount = 200
 
-  /// A closed journal of one event an entry, which adds items and updates some of them 19 times.
+  /// Makes a closed journal whose entries have one event each: they add items, and update some of them 19 times.
   func journal(entries: Int) throws -> URL {
     try journal(items: Self.trackedCount, perEntry: 1) { journal in
       let count = entries - Self.trackedCount

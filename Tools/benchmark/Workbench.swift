@@ -10,7 +10,7 @@ final class Workbench: Sendable {
   let postgres: String?
   private let folder: URL
   private let handle: Folder<PeerFailure>
-  /// The seconds of flushing a small write, and so the least time of a durable commit.
+  /// The seconds that flushing a small write takes, and so the least time of a durable commit.
   private let flushTime: Double
   private let showsProgress = isatty(FileHandle.standardError.fileDescriptor) == 1
   private let state: Lock<State>
@@ -42,7 +42,7 @@ final class Workbench: Sendable {
           environment: environment(of: folder, flushSeconds: flushTime, rounds: rounds, seed: seed))))
   }
 
-  /// Starts a row, and removes what the row before wrote.
+  /// Starts a row, and removes the files of the previous row.
   func begin(_ row: String) throws {
     let old = state.withLock { state in
       defer { state.row = row }
@@ -84,7 +84,7 @@ final class Workbench: Sendable {
 
   var largeSize: Int { isQuick ? 100_000 : 1_000_000 }
 
-  /// Of a large and of a small journal.
+  /// The sizes of a large and of a small journal, in items or entries.
   var sizes: [Int] { [largeSize, 10_000] }
 
   /// The path of a new file or folder, which is removed after the row.

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Why bytes are not deterministic CBOR as this project writes it (RFC 8949 §4.2), and where.
+/// Why bytes are not the deterministic CBOR (RFC 8949 §4.2) that this module writes, and the offset of the error.
 public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of an error. Later versions may add kinds: switch with a `default`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `truncated`.
     public let rawValue: String
-    /// The code of that name.
+    /// Makes the code with a name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The bytes end inside an item.
@@ -21,13 +21,13 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unsupported = Code(rawValue: "unsupported")
     /// Items are nested more than ``CBORLimits/depth`` deep.
     public static let tooDeep = Code(rawValue: "tooDeep")
-    /// Bytes follow after the last item.
+    /// Bytes follow the last item.
     public static let trailingBytes = Code(rawValue: "trailingBytes")
   }
 
-  /// What is wrong.
+  /// The kind of error.
   public let code: Code
-  /// The position, in bytes from the start of the input.
+  /// The position of the error, in bytes from the start of the input.
   public let offset: Int
 
   package init(_ code: Code, at offset: Int) {
@@ -35,13 +35,13 @@ public struct CBORError: Error, Hashable, Sendable, CustomStringConvertible {
     self.offset = offset
   }
 
-  /// The code and the place.
+  /// The code and the position of the error.
   public var description: String { "\(code.rawValue) CBOR at byte \(offset)" }
 }
 
-/// Bounds that keep a hostile item from costing more than its own bytes.
+/// Limits of the format, which bound the cost of reading hostile bytes.
 public enum CBORLimits {
-  /// How deep arrays and dictionaries may be nested.
+  /// The maximum nesting depth of arrays and dictionaries.
   public static let depth = 128
 }
 

@@ -1,4 +1,4 @@
-/// The shortest of CBOR's three widths that represents a number exactly.
+/// A number in the shortest of CBOR's three floating-point widths that represents it exactly.
 ///
 /// Bit patterns are used because `Float16` does not exist on every platform.
 enum CBORFloat {
@@ -8,7 +8,7 @@ enum CBORFloat {
 
   init(_ value: Double) {
     if value.isNaN {
-      // All NaNs become one, so that equal values have equal bytes.
+      // All NaNs get the same bits, so that equal values have equal bytes.
       self = .half(0x7E00)
       return
     }
@@ -24,7 +24,7 @@ enum CBORFloat {
     }
   }
 
-  /// The half-precision bits of a single-precision number that is not NaN; nil if it has none.
+  /// Converts single-precision bits of a number other than NaN to half precision; nil if that can't represent it.
   private static func half(of bits: UInt32) -> UInt16? {
     let sign = UInt16(truncatingIfNeeded: bits >> 16) & 0x8000
     let exponent = Int((bits >> 23) & 0xFF) - 127

@@ -48,7 +48,7 @@ extension CBORReader {
     offset += 1
   }
 
-  /// A date, in seconds since 2001 began.
+  /// Reads a date, as seconds since 2001-01-01T00:00:00Z.
   package mutating func readDate() throws(CBORError) -> Double {
     let start = offset
     guard try argument(.tag) == CBORTag.foundationDate else { throw CBORError(.unsupported, at: start) }

@@ -12,7 +12,7 @@ import Foundation
   case simple = 7
 }
 
-/// First bytes that are a whole item, or precede a number.
+/// First bytes of simple values, each a whole item, and of floating-point numbers, whose bits follow.
 enum CBORByte {
   static let `false`: UInt8 = 0xF4
   static let `true`: UInt8 = 0xF5
@@ -24,8 +24,8 @@ enum CBORByte {
 }
 
 enum CBORTag {
-  /// A date as Foundation represents it: seconds since 2001-01-01T00:00:00Z. The standard tag 1 counts from 1970, and
-  /// converting a date would lose bits of its fraction.
+  /// The tag of a date, which is stored as Foundation represents it: as seconds since 2001-01-01T00:00:00Z. The
+  /// standard tag 1 counts from 1970, and converting a date would lose bits of its fraction.
   static let foundationDate: UInt64 = 2001
 }
 
@@ -47,7 +47,7 @@ extension CBORReader {
 @safe package struct CBORReader {
   @usableFromInline let base: UnsafeRawPointer
   @usableFromInline let end: Int
-  /// Where the next item starts.
+  /// The position of the next item, in bytes from the start of the input.
   @usableFromInline package internal(set) var offset: Int
 
   /// - Parameter bytes: must stay valid and unchanged for as long as the reader is used.
@@ -62,7 +62,7 @@ extension CBORReader {
     offset = min(max(start, 0), bytes.count)
   }
 
-  /// The bytes between two offsets that this reader has already passed.
+  /// Returns the bytes of a range that this reader has already passed.
   package func passed(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     precondition(range.lowerBound >= 0 && range.upperBound <= offset)
     return unsafe UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
@@ -72,14 +72,14 @@ extension CBORReader {
     if offset != end { throw CBORError(.trailingBytes, at: offset) }
   }
 
-  /// The first byte of the next item, without skipping it.
+  /// Returns the first byte of the next item, without skipping it.
   @inlinable @inline(__always)
   func peek() throws(CBORError) -> UInt8 {
     guard offset < end else { throw CBORError(.truncated, at: offset) }
     return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
   }
 
-  /// The kind and the argument of the next item's head, which must be in its shortest form.
+  /// Reads the head of the next item, which must be in its shortest form: the major type and the argument.
   @inlinable @inline(__always)
   mutating func head() throws(CBORError) -> (major: UInt8, argument: UInt64) {
     let first = try peek()
@@ -103,7 +103,7 @@ extension CBORReader {
     return argument
   }
 
-  /// The caller checks that the bytes exist.
+  /// Reads a big-endian number. The caller must have checked that the bytes exist.
   @inline(__always)
   private func bigEndian(at offset: Int, width: Int) -> UInt64 {
     switch width {
@@ -125,7 +125,7 @@ extension CBORReader {
     return head.argument
   }
 
-  /// The length in bytes, or the number of elements, of an item that needs at least `width` bytes for each.
+  /// Reads the number of bytes or elements of an item. Fails if the input is too short for `width` bytes for each.
   @inlinable @inline(__always)
   mutating func count(_ major: CBORMajor, width: UInt64) throws(CBORError) -> Int {
     let start = offset
@@ -137,7 +137,7 @@ extension CBORReader {
   @inlinable @inline(__always)
   package mutating func readUnsigned() throws(CBORError) -> UInt64 { try argument(.unsigned) }
 
-  /// An unsigned integer that fits `Int`.
+  /// Reads an unsigned integer, which must fit `Int`.
   @inlinable @inline(__always)
   package mutating func readCount() throws(CBORError) -> Int {
     let start = offset
@@ -167,14 +167,14 @@ extension CBORReader {
     guard try readArrayHead() == count else { throw CBORError(.unexpectedItem, at: start) }
   }
 
-  /// The length of a byte string whose content comes next and may end after these bytes.
+  /// Reads the head of a byte string and returns the length. The input may end before the content does.
   package mutating func readBytesHead() throws(CBORError) -> Int {
     let start = offset
     guard let count = Int(exactly: try argument(.bytes)) else { throw CBORError(.unsupported, at: start) }
     return count
   }
 
-  /// The content of a byte string; valid as long as the bytes of this reader.
+  /// Reads a byte string. The result is valid as long as the bytes of this reader.
   @inlinable
   package mutating func readBytes() throws(CBORError) -> UnsafeRawBufferPointer {
     let count = try count(.bytes, width: 1)
@@ -194,12 +194,12 @@ extension CBORReader {
       offset += count
       return text
     }
-    // The standard library's function that validates is generic and takes several times as long.
+    // ASCII needs no validation. The validating initializer is generic and takes several times as long.
     offset += count
     return unsafe String(decoding: utf8, as: UTF8.self)
   }
 
-  /// The unchecked UTF-8 of a text; valid as long as the bytes of this reader.
+  /// Reads a text as UTF-8, which is not checked. The result is valid as long as the bytes of this reader.
   @inlinable
   package mutating func readTextBytes() throws(CBORError) -> UnsafeRawBufferPointer {
     let count = try count(.text, width: 1)
@@ -211,7 +211,7 @@ extension CBORReader {
   @inlinable
   package mutating func skipText() throws(CBORError) { offset += try count(.text, width: 1) }
 
-  /// Skips one item of any kind and fails unless it is deterministic CBOR that `FieldValue` can represent.
+  /// Skips one item of any kind. Fails unless it is deterministic CBOR that `FieldValue` can represent.
   package mutating func skip() throws(CBORError) { try skip(depth: 0, allowingUndefined: false) }
 
   mutating func skip(depth: Int, allowingUndefined: Bool) throws(CBORError) {
@@ -245,12 +245,12 @@ extension CBORReader {
     }
   }
 
-  /// Skips one item of checked bytes: only the end of the input is checked again.
+  /// Skips one item whose bytes were checked before. Only the end of the input is checked again.
   @inline(__always)
   mutating func pass() throws(CBORError) {
     if offset < end {
       let first = unsafe base.load(fromByteOffset: offset, as: UInt8.self)
-      // Small integers, short texts and constants are most of a record.
+      // Most items of a record are small integers, short texts and constants.
       switch first {
       case 0x00...0x17, 0x20...0x37, CBORByte.false...CBORByte.undefined:
         offset += 1
@@ -287,8 +287,8 @@ extension CBORReader {
     }
   }
 
-  /// Skips a small integer, a short ASCII text or a constant, which are the most common items. Returns false
-  /// for all others, which are not skipped.
+  /// Skips a small integer, a short ASCII text or a constant, which are the most common items. If the next item is of
+  /// another kind, returns false and skips nothing.
   @inline(__always)
   mutating func skipShort() -> Bool {
     guard offset < end else { return false }
@@ -306,8 +306,8 @@ extension CBORReader {
     }
   }
 
-  /// Whether up to 23 bytes exist and are all ASCII. Also false near the end of the input, where a word can't
-  /// be loaded.
+  /// Whether `count` bytes, at most 23, are all ASCII. Also false if fewer than 24 bytes remain, because whole words
+  /// are loaded.
   @inline(__always)
   private func isShortASCII(at start: Int, count: Int) -> Bool {
     guard end - start >= 24 else { return false }
@@ -427,7 +427,7 @@ extension CBORReader {
   }
 }
 
-/// Bytewise lexicographic order.
+/// Compares bytes lexicographically. The result is negative, zero or positive, as with `memcmp`.
 @inline(__always)
 func compareBytes(_ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRawPointer, _ rightCount: Int)
   -> Int
@@ -436,8 +436,8 @@ func compareBytes(_ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRaw
   return order != 0 ? Int(order) : leftCount - rightCount
 }
 
-/// Whether one encoded key comes before another. Keys mostly differ in their first bytes, and a call of `memcmp` would
-/// take longer than to look at these.
+/// Whether one encoded key comes before another. Most keys differ in their first bytes, and comparing these in a loop
+/// is faster than a call of `memcmp`.
 @inline(__always)
 func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
   for index in 0..<min(left.count, right.count) {
@@ -447,7 +447,7 @@ func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -
   return left.count < right.count
 }
 
-/// Whether bytes are all ASCII, read eight at a time.
+/// Whether all bytes are ASCII. Reads eight bytes at a time.
 func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var seen: UInt64 = 0
   var index = 0
@@ -456,7 +456,7 @@ func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
     index += 8
   }
   if bytes.count >= 8 {
-    // The last eight bytes overlap with those before.
+    // The last eight bytes may overlap the words that were read before.
     seen |= unsafe bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
   } else {
     while index < bytes.count {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Writes deterministic CBOR (RFC 8949 §4.2) into a growing buffer.
 ///
-/// Marked safe although it has a pointer: only the writer uses it, and each write first makes room.
+/// Marked safe although it has a pointer: only the writer uses the pointer, and each write first makes room.
 @safe package struct CBORWriter: ~Copyable {
   private var start: UnsafeMutableRawPointer
   private var capacity: Int
@@ -17,7 +17,7 @@ import Foundation
     ownsMemory = true
   }
 
-  /// A writer into borrowed memory, until it is full.
+  /// Makes a writer that writes into borrowed memory and, when that is full, moves to memory of its own.
   private init(in memory: UnsafeMutableRawBufferPointer) {
     capacity = memory.count
     unsafe start = memory.baseAddress!
@@ -28,7 +28,7 @@ import Foundation
     if ownsMemory { unsafe start.deallocate() }
   }
 
-  /// The bytes that `write` appends. Up to `capacity` of them are written in place and not copied.
+  /// Returns the bytes that `write` appends. They are copied only if there are more than `capacity`.
   package static func bytes(reserving capacity: Int, _ write: (inout CBORWriter) -> Void) -> [UInt8] {
     var copied: [UInt8]?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(capacity, 1)) { memory, count in
@@ -43,8 +43,7 @@ import Foundation
     unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Returns the bytes of `head`, then those of the parts, which need not be in the order in which they were
-  /// written.
+  /// Returns the bytes of `head` and then of each part, in the order of `parts` and not in that of writing.
   consuming func finish(with head: Range<Int>, then parts: some Sequence<Range<Int>>) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, end in
       func copy(_ range: Range<Int>) {
@@ -65,7 +64,7 @@ import Foundation
     try unsafe body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// The memory is kept.
+  /// Removes all bytes but keeps the memory for reuse.
   package mutating func removeAll() { count = 0 }
 
   static func mapHead(count: Int) -> [UInt8] {
@@ -86,7 +85,7 @@ import Foundation
   package mutating func append(unsigned: UInt64) { head(.unsigned, unsigned) }
 
   package mutating func append(text: String) {
-    // Nearly all strings can be read in place, and a copy would have to be retained.
+    // Nearly all strings can be read in place. `withUTF8` needs a mutable copy, which would have to be retained.
     let isAppended: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
       unsafe append(.text, UnsafeRawBufferPointer($0))
     }
@@ -97,15 +96,15 @@ import Foundation
 
   package mutating func append(bytes content: UnsafeRawBufferPointer) { unsafe append(.bytes, content) }
 
-  /// The head of a byte string whose content is appended next, as encoded bytes.
+  /// Appends the head of a byte string. The caller then appends the content with `append(encoded:)`.
   package mutating func appendBytesHead(count: Int) { head(.bytes, UInt64(count)) }
   package mutating func appendArrayHead(count: Int) { head(.array, UInt64(count)) }
   package mutating func appendMapHead(count: Int) { head(.map, UInt64(count)) }
   package mutating func append(tag: UInt64) { head(.tag, tag) }
   package mutating func appendNull() { append(CBORByte.null) }
-  /// Marks a removed field in an update; never a value.
+  /// Appends `undefined`, which marks a removed field in changes and is never a value.
   package mutating func appendUndefined() { append(CBORByte.undefined) }
-  /// A simple value that has no meaning in the standard.
+  /// Appends a simple value to which the standard assigns no meaning.
   mutating func append(simple: UInt8) { append(CBORMajor.simple.rawValue << 5 | simple) }
   package mutating func append(bool: Bool) { append(bool ? CBORByte.true : CBORByte.false) }
 
@@ -117,7 +116,7 @@ import Foundation
     }
   }
 
-  /// A date, in seconds since 2001 began.
+  /// Appends a date, given as seconds since 2001-01-01T00:00:00Z.
   package mutating func append(foundationDate seconds: Double) {
     head(.tag, CBORTag.foundationDate)
     append(double: seconds)
@@ -131,7 +130,7 @@ import Foundation
     unsafe encoded.withUnsafeBytes { unsafe append(encoded: $0) }
   }
 
-  /// The first eight bytes of a range as a big-endian number; bytes beyond the range count as 0.
+  /// Returns the first eight bytes of a range as a big-endian number. Bytes beyond the range count as 0.
   mutating func prefix(_ range: Range<Int>) -> UInt64 {
     precondition(!range.isEmpty && range.upperBound <= count)
     reserve(MemoryLayout<UInt64>.size)
@@ -141,8 +140,8 @@ import Foundation
     return (bytes >> (8 * missing)) << (8 * missing)
   }
 
-  /// A value that is nested deeper than ``CBORLimits/depth`` is cut off one level below, so that the
-  /// recursion is bounded; readers reject the result as too deep.
+  /// Appends a value. If it is nested deeper than ``CBORLimits/depth``, the deepest levels are left out, so that the
+  /// recursion is bounded. Readers reject the result as too deep.
   package mutating func append(_ value: FieldValue) { append(value, depth: 0) }
 
   private mutating func append(_ value: FieldValue, depth: Int) {
@@ -201,7 +200,7 @@ import Foundation
 
   private static var headByteLimit: Int { 9 }
 
-  /// Must precede `put`, `putHead` and `copy`.
+  /// Makes room for bytes. Must be called before `put`, `putHead` and `copy`.
   @inline(__always)
   private mutating func reserve(_ byteCount: Int) {
     if byteCount > capacity - count { grow(byteCount) }
@@ -251,7 +250,7 @@ import Foundation
   }
 }
 
-/// The order of the text keys of a map: by their encoded bytes, so shorter ones first.
+/// The order of a map's text keys: by their encoded bytes, so a shorter key comes first.
 enum CBORKeyOrder {
   static func precedes(_ left: String, _ right: String) -> Bool {
     let (leftCount, rightCount) = (left.utf8.count, right.utf8.count)

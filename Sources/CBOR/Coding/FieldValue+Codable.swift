@@ -1,5 +1,5 @@
-// `ValueEncoder` and `ValueDecoder` preserve a value. Other coders, such as JSON's, may change bytes, dates
-// and the width of numbers.
+// `ValueEncoder` and `ValueDecoder` preserve a value. Other coders, such as JSON's, may change data, dates and the
+// types of numbers.
 extension FieldValue: Codable {
   /// Encodes the content of the value.
   public func encode(to encoder: any Encoder) throws {
@@ -18,7 +18,7 @@ extension FieldValue: Codable {
     }
   }
 
-  /// Decodes the first of these that fits: null, a boolean, a number, a text, an array, a dictionary.
+  /// Decodes the first of these kinds that fits: null, a boolean, a number, a text, an array, a dictionary.
   /// - Throws: `DecodingError` if none fits.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()

@@ -1,13 +1,13 @@
 import Foundation
 
-/// One encoded value inside of the bytes of a record, read as the type that is asked for.
+/// One encoded value in the bytes of a record. It is decoded as the type that a caller requests.
 struct StoredPart {
   static let null = StoredPart(bytes: [CBORByte.null], start: 0)
 
   let bytes: [UInt8]
   let start: Int
 
-  /// Nil if `body` throws.
+  /// Calls `body` with a reader at this part. Returns nil if `body` throws.
   @inline(__always)
   func read<Result>(_ body: (inout CBORReader) throws(CBORError) -> Result?) -> Result? {
     unsafe bytes.withUnsafeBytes { buffer in
@@ -33,7 +33,7 @@ struct StoredPart {
     unsafe bytes.withUnsafeBytes { unsafe body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
   }
 
-  /// The numbered fields of a record are left out.
+  /// The value of this part. If the part is a record, its numbered fields are left out.
   private var value: FieldValue {
     if kind == .map { return unsafe .dictionary(withRest { unsafe FieldMap.attributes(in: $0) }) }
     return read { reader throws(CBORError) in try reader.readValue() } ?? .null
@@ -41,9 +41,9 @@ struct StoredPart {
 }
 
 extension StoredPart {
-  /// Foundation's types are decoded as a ``FieldValue`` represents them, all others as they decode themselves.
+  /// Decodes Foundation's types as a ``FieldValue`` represents them, and all other types by their own `init(from:)`.
   func decode<T: Decodable>(_ type: T.Type, at place: () -> PartPlace) throws -> T {
-    /// Returns the value as `T`, which must be its type. A dynamic cast would take many times longer.
+    /// Returns a value as `T`, which must be `U`. A dynamic cast would take many times longer.
     @inline(__always)
     func result<U>(_ value: U?, _ expected: StaticString) throws -> T {
       guard let value else { throw mismatch(type, "\(expected)", at: place()) }
@@ -75,7 +75,7 @@ extension StoredPart {
   private var bool: Bool? { read { reader throws(CBORError) in try reader.readBool() } }
   private var text: String? { read { reader throws(CBORError) in try reader.readText() } }
 
-  /// The elements of an array of texts. Nil for anything else, for which decoding an array throws.
+  /// The elements of an array of texts; nil for anything else, which can't be decoded as `[String]`.
   private var texts: [String]? {
     read { reader throws(CBORError) in
       let count = try reader.readArrayHead()
@@ -92,7 +92,7 @@ extension StoredPart {
 
   private var data: Data? { read { reader throws(CBORError) in unsafe Data(try reader.readBytes()) } }
 
-  /// A relative URL comes after its base: `<https://example.com/a/>b`.
+  /// Decodes a URL. A relative URL is written after its base: `<https://example.com/a/>b`.
   private func url(at place: () -> PartPlace) throws -> URL {
     guard let text else { throw mismatch(String.self, "a string", at: place()) }
     let parts = text.first == "<" ? text.dropFirst().split(separator: ">", maxSplits: 1) : []
@@ -104,9 +104,9 @@ extension StoredPart {
   }
 }
 
-// Numbers. Each function returns nil for what is no number.
+// Numbers. Each function returns nil if the part is not a number.
 extension StoredPart {
-  /// An integer or a double.
+  /// The number, if this part is an integer or a double; otherwise nil.
   private var number: FieldValue? {
     read { reader throws(CBORError) in
       switch try reader.kind() {
@@ -116,7 +116,7 @@ extension StoredPart {
     }
   }
 
-  /// The number that a dictionary stands for.
+  /// The number, if this part is a dictionary that represents a number; otherwise nil.
   private var exactNumber: ExactNumber? { unsafe withRest { unsafe ExactNumber(encoded: $0) } }
 
   private func integer<T: FixedWidthInteger>(_ type: T.Type, at place: () -> PartPlace) throws -> T? {

@@ -12,7 +12,7 @@ public struct ValueDecoder: Sendable {
 
   /// Decodes a value of a type.
   ///
-  /// - Throws: `DecodingError`, with the path of the part that does not fit, and what `T` throws.
+  /// - Throws: `DecodingError`, with the path of the part that does not fit, and any error that `T` throws.
   public func decode<T: Decodable>(_ type: T.Type, from value: FieldValue) throws -> T {
     var writer = CBORWriter()
     writer.append(value)
@@ -22,7 +22,7 @@ public struct ValueDecoder: Sendable {
     return try StoredPart(bytes: writer.finish(), start: 0).decode(type) { .top }
   }
 
-  /// Decodes a value from the attributes of a record, of which no others are made.
+  /// Decodes a value from the attributes of a record. Attributes that the type does not request are not decoded.
   ///
   /// - Throws: as ``decode(_:from:)``.
   package func decode<T: Decodable>(_ type: T.Type, fromAttributesOf record: EntityRecord) throws -> T {
@@ -30,7 +30,7 @@ public struct ValueDecoder: Sendable {
   }
 }
 
-/// Where a part is. Paths are joined only when they are read, because those of most parts never are.
+/// The place of a part in the decoded value. A path is made only when it is requested, because most paths never are.
 indirect enum PartPlace {
   case top
   case inside(PartPlace, any CodingKey)

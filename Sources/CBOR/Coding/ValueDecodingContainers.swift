@@ -1,14 +1,14 @@
 /// The members of an encoded dictionary, or the attributes of a record.
 ///
-/// A class, so that a container is one reference: the standard library copies a container for each value that it has.
+/// A class, so that a container is one reference: the standard library copies containers for each decoded value.
 final class StoredMembers {
   let place: PartPlace
   private let bytes: [UInt8]
-  /// Where the UTF-8 of each key is, always inside of the bytes. The value comes next. Shorter keys come first, and then
-  /// the order is that of the bytes.
+  /// The ranges of the keys' UTF-8, always inside of the bytes. Each value follows its key. Shorter keys come first,
+  /// and keys of one length are in the order of their bytes.
   private let keys: [Range<Int>]
 
-  /// Nil if the part is no dictionary.
+  /// Makes the members of a part; nil if the part is not a dictionary.
   init?(_ decoder: PartDecoder) {
     let keys = decoder.part.read { reader throws(CBORError) in
       var keys: [Range<Int>] = []
@@ -31,7 +31,7 @@ final class StoredMembers {
 
   var names: [String] { keys.map { String(decoding: bytes[$0], as: UTF8.self) } }
 
-  /// The value of a key, nil if it is missing.
+  /// The value of a key; nil if the key does not exist.
   /// - Complexity: O(log n).
   subscript(name: String) -> StoredPart? {
     var name = name
@@ -43,7 +43,7 @@ final class StoredMembers {
           let key = keys[middle]
           var order = key.count - name.count
           var index = 0
-          // A call of `memcmp` takes longer.
+          // This loop is faster than a call of `memcmp`.
           while order == 0, index < name.count {
             order = unsafe Int(bytes[key.lowerBound + index]) - Int(name[index])
             index += 1
@@ -108,7 +108,7 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try decoder(part(key), key).unkeyedContainer()
   }
 
-  /// As with Foundation's decoders, a superclass that wrote nothing finds null.
+  /// As in Foundation's decoders, a superclass that encoded nothing is decoded from null.
   func superDecoder() -> any Decoder {
     let key = PlaceKey.superclass
     return decoder(members[key.stringValue] ?? .null, key)
@@ -119,12 +119,12 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
 struct UnkeyedPartContainer: UnkeyedDecodingContainer {
   private let place: PartPlace
-  /// The next element; anything at the end.
+  /// The next element; at the end, meaningless.
   private var part: StoredPart
   private let elementCount: Int
   private(set) var currentIndex = 0
 
-  /// Nil if the part is no array.
+  /// Makes a container for the elements of a part; nil if the part is not an array.
   init?(_ decoder: PartDecoder) {
     let head = decoder.part.read { reader throws(CBORError) in (try reader.readArrayHead(), reader.offset) }
     guard let (count, start) = head else { return nil }
@@ -139,7 +139,7 @@ struct UnkeyedPartContainer: UnkeyedDecodingContainer {
 
   private var elementPlace: PartPlace { .inside(place, PlaceKey.index(currentIndex)) }
 
-  /// The element is consumed only if `read` succeeds.
+  /// Reads the next element with `read`. If `read` throws, the element stays the next one.
   private mutating func next<T>(_ read: (StoredPart, () -> PartPlace) throws -> T) throws -> T {
     guard !isAtEnd else { throw end(T.self) }
     let result = try read(part) { elementPlace }

@@ -2,11 +2,11 @@ package import Foundation
 
 /// Encodes any `Encodable` value as a ``FieldValue``.
 ///
-/// Keyed containers become dictionaries, unkeyed ones arrays. `Date` and `Data` are kept, a `URL` and a `UUID` become
-/// their texts, a relative URL with its base: `<https://example.com/a/>b`. `Float` is widened, without loss. A `Decimal`
-/// or an integer becomes an integer of 64 bits, otherwise the double with the same digits and, if there is none, a
-/// dictionary with the digits: `["$decimal": "3.33333333333333333333"]`. `nil` is `.null` if it is encoded; synthesized
-/// code omits it.
+/// Keyed containers become dictionaries, and unkeyed containers arrays. `Date` and `Data` are kept. A `URL` or `UUID`
+/// becomes a text; a relative URL is written after its base: `<https://example.com/a/>b`. `Float` is widened, without
+/// loss. An integer or a `Decimal` becomes a 64-bit integer if it fits, otherwise the double with the same digits or,
+/// if there is none, a dictionary with the digits: `["$decimal": "3.33333333333333333333"]`. `nil` becomes `.null`;
+/// synthesized code omits it.
 ///
 /// A value that is nested more than ``CBORLimits/depth`` deep is an error: no record can hold it, and because `Codable`
 /// encodes recursively, a chain of thousands of values would overflow the stack and end the process.
@@ -16,14 +16,14 @@ public struct ValueEncoder: Sendable {
 
   /// Encodes a value.
   ///
-  /// - Throws: `EncodingError` for a value that is nested too deeply, and what `value` throws.
+  /// - Throws: `EncodingError` for a value that is nested too deeply, and any error that `value` throws.
   public func encode<T: Encodable>(_ value: T) throws -> FieldValue {
     try NodeEncoder(codingPath: []).part(for: value, key: nil).value
   }
 }
 
-/// A part of the value in progress. Nodes are references, because a container writes into its node while the
-/// parts around it are written; everything else is encoded to a value immediately.
+/// A part of the value in progress. A container is a reference to a node, because it is filled while the parts around
+/// it are written. Everything else is encoded to a value immediately.
 enum EncodedPart {
   case finished(FieldValue)
   case open(EncodedNode)
@@ -56,7 +56,7 @@ final class EncodedNode {
     }
   }
 
-  /// Keeps a container of the same kind, because a type may request its container again.
+  /// Makes this node a container. If it already is one, keeps the contents: a type may request its container again.
   func become(_ empty: Content) {
     switch (content, empty) {
     case (.nothing, _): content = empty
@@ -74,7 +74,7 @@ final class EncodedNode {
 
   func set(_ part: EncodedPart, forKey key: String) {
     guard case .dictionary(var parts) = content else { return }
-    // `parts` must be unique, or each change would copy it.
+    // `parts` must be uniquely referenced, or each change would copy it.
     content = .nothing
     parts[key] = part
     content = .dictionary(parts)
@@ -92,7 +92,7 @@ final class EncodedNode {
     return parts.count
   }
 
-  /// The node of the container that was requested under the same key before, or a new one.
+  /// The node of the container that was requested before under the same key, or a new node.
   func nested(forKey key: String) -> EncodedNode {
     if case .dictionary(let parts) = content, case .open(let node) = parts[key] { return node }
     let node = EncodedNode()
@@ -125,8 +125,7 @@ struct NodeEncoder: Encoder {
     NodeEncoder(codingPath: codingPath + [key], node: node)
   }
 
-  /// Foundation's types are encoded as a ``FieldValue`` represents them, all others as they encode
-  /// themselves.
+  /// Encodes Foundation's types as a ``FieldValue`` represents them, and all other types by their own `encode(to:)`.
   func part<T: Encodable>(for value: T, key: (any CodingKey)?) throws -> EncodedPart {
     // The types are compared before casting, because a cast takes many times longer.
     if T.self == FieldValue.self, let value = value as? FieldValue { return .finished(value) }
@@ -150,7 +149,7 @@ struct NodeEncoder: Encoder {
 }
 
 extension FieldValue {
-  /// The text of a URL, with its base if it is relative.
+  /// Makes a text of a URL. A relative URL is written after its base.
   package init(_ url: URL) {
     self = .string(
       url.baseURL.map { "<\($0.absoluteString)>\(url.relativeString)" } ?? url.absoluteString)

@@ -43,7 +43,7 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
 }
 
-/// Writes an array, or a value that is not a container.
+/// Writes the elements of an array, or a single value.
 struct UnkeyedNodeContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let encoder: NodeEncoder
   let isArray: Bool
@@ -88,7 +88,7 @@ struct UnkeyedNodeContainer: UnkeyedEncodingContainer, SingleValueEncodingContai
   func superEncoder() -> any Encoder { nested() }
 }
 
-/// A key that no type declares: an index in an array, or the superclass's.
+/// A key that no type declares: the index of an array's element, or the key of a superclass.
 enum PlaceKey: CodingKey {
   case index(Int)
   case superclass

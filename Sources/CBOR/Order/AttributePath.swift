@@ -1,8 +1,8 @@
-/// The path of a value in a record: an attribute, or a member of one that is a dictionary, at any depth.
+/// The path of a value in a record: a field's number, or an attribute's name and then the names of nested members.
 package struct AttributePath: Hashable, Sendable {
-  /// The names, outermost first.
+  /// The names, outermost first; empty for a numbered field.
   package let names: [String]
-  /// The names as encoded in records.
+  /// The names, or the number of the field, as encoded in records.
   private let keys: [[UInt8]]
 
   package init(_ names: [String]) {
@@ -14,7 +14,7 @@ package struct AttributePath: Hashable, Sendable {
     }
   }
 
-  /// The path of a numbered field.
+  /// Makes the path of a numbered field.
   package init(field number: Int) {
     names = []
     var key = CBORWriter(reserving: 3)
@@ -26,12 +26,12 @@ package struct AttributePath: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
 
-  /// The range of the value, nil if it is missing.
+  /// The range of the value's bytes in a record or a map; nil if there is no such value.
   fileprivate func range(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     var range = 0..<bytes.count
     for key in keys {
       let map = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-      // Only a map can contain the key.
+      // Only a map can have the key.
       guard unsafe map.first.map({ $0 >> 5 == CBORMajor.map.rawValue }) == true,
         let found = unsafe key.withUnsafeBytes({ unsafe FieldMap.range(ofKey: $0, in: map) })
       else { return nil }
@@ -42,7 +42,7 @@ package struct AttributePath: Hashable, Sendable {
 }
 
 extension EntityRecord {
-  /// Nothing but the key is decoded.
+  /// Returns the sort key of the value at a path; `.missing` if there is no such value. The value is not decoded.
   package func key(at path: AttributePath) -> ValueKey {
     unsafe bytes.withUnsafeBytes { bytes in
       guard let range = unsafe path.range(in: bytes) else { return .missing }
@@ -51,7 +51,7 @@ extension EntityRecord {
     }
   }
 
-  /// Calls `body` with the key of the value at a path and, if it is an array, with the key of each element.
+  /// Calls `body` with the sort key of the value at a path and, if that value is an array, of each of its elements.
   package func forEachKey(at path: AttributePath, _ body: (ValueKey) -> Void) {
     unsafe bytes.withUnsafeBytes { bytes in
       guard let range = unsafe path.range(in: bytes) else { return body(.missing) }
@@ -64,7 +64,7 @@ extension EntityRecord {
     }
   }
 
-  /// Whether the value at a path is an array that has an element of this key.
+  /// Whether the value at a path is an array with an element that has this sort key.
   package func hasElement(_ key: ValueKey, at path: AttributePath) -> Bool {
     var isFound = false
     forEachKey(at: path) { if $0 == key { isFound = true } }

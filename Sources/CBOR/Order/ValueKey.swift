@@ -2,26 +2,26 @@ import Foundation
 
 /// The sort key of a value in the order of indexes and queries.
 ///
-/// From the first to the last:
+/// The order, from first to last:
 ///
-/// 1. missing and null, which are the same here;
+/// 1. missing and null, which are equal;
 /// 2. false, then true;
 /// 3. numbers by value, whatever their type: `.integer(1)` and `.double(1)` are equal; NaN is last;
 /// 4. dates, the earliest first;
 /// 5. texts by their UTF-8 bytes, which is the order of their Unicode scalars, independent of languages;
 /// 6. data by their bytes;
-/// 7. arrays and dictionaries, all of which are equal here.
+/// 7. arrays and dictionaries, all of which are equal.
 ///
-/// The order is independent of locales and versions of Unicode. Two keys are compared as 128-bit numbers, then by the rest
-/// of texts and data beyond 14 bytes and of long decimal numbers.
+/// The order is independent of locales and versions of Unicode. Two keys are compared by their heads, as 128-bit
+/// numbers, and then by their tails.
 package struct ValueKey: Comparable, Hashable, Sendable {
   enum Class: UInt8 {
     case missing, bool, number, date, text, data, composite
   }
 
-  /// The class in the first byte, 14 bytes of content, and the length of the content (15 if it is longer).
+  /// The class in the first byte, 14 bytes of content, and the length of the content (15 for more than 14).
   private let head: UInt128
-  /// The content beyond 14 bytes, or the digits of a number that is neither a double nor an integer of 64 bits.
+  /// The content beyond 14 bytes, or the digits of a number that is neither a double nor a 64-bit integer.
   private let tail: [UInt8]?
 
   private static let headByteCount = 14
@@ -42,7 +42,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     return left.tail?.lexicographicallyPrecedes(rightTail) ?? true
   }
 
-  /// The reverse of ``parts``; nil if no key has these parts.
+  /// Makes a key from its ``parts``; nil if no key has such parts.
   package init?(head: UInt128, tail: [UInt8]?) {
     let isLong = UInt8(truncatingIfNeeded: head) > Self.headByteCount
     self.init(unchecked: head, tail: tail)
@@ -51,7 +51,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     guard known == .number || (tail != nil) == (hasBytes && isLong), tail?.isEmpty != true else { return nil }
   }
 
-  /// The number by which keys are compared first, and for a long text, long data or a long number its rest.
+  /// The head, by which keys are compared first, and the tail, which only long texts, data and numbers have.
   package var parts: (head: UInt128, tail: [UInt8]?) { (head, tail) }
 
   package static let missing = ValueKey(.missing)
@@ -59,7 +59,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   package static let greatest = ValueKey(unchecked: .max, tail: nil)
   package static let composite = ValueKey(.composite)
 
-  /// A missing value is nil.
+  /// Makes the key of a value; nil stands for a missing value.
   package init(_ value: FieldValue?) {
     switch value {
     case nil, .null: self = .missing
@@ -78,7 +78,8 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     }
   }
 
-  /// The key of the largest double or integer of 64 bits that is not above a number, and the rest unless it is equal.
+  /// Makes the key of a decimal number. The head is that of the largest double or 64-bit integer that is not above the
+  /// number. The tail has the number's digits, unless the head is exact.
   private init(_ number: ExactNumber) {
     let floor = number.floor
     if (0x1p53..<0x1p64).contains(floor.magnitude), let whole = number.wholeFloor {
@@ -89,7 +90,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     }
   }
 
-  /// The largest double that is not above an integer and, for integers beyond 2⁵³, the rest.
+  /// Makes the key of an integer: the largest double that is not above it, and the difference from it, 0 up to 2⁵³.
   private init(_ number: some FixedWidthInteger) {
     var floor = Double(number)
     let exact = Int128(number)
@@ -97,7 +98,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
     self.init(.number, Self.content(floor) | UInt128(exact - Int128(floor)) << 40)
   }
 
-  /// The bits of a double, transformed so that they sort as doubles do.
+  /// The bits of a double, transformed so that they sort as the doubles do.
   private static func content(_ number: Double) -> UInt128 {
     let bits = (number.isNaN ? Double.nan : number == 0 ? 0 : number).bitPattern
     let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
@@ -116,7 +117,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
 }
 
 extension ValueKey {
-  /// Reads one item of any kind without making a value.
+  /// Reads one item of any kind and makes its key, without making a value.
   package init(reading reader: inout CBORReader) throws(CBORError) {
     switch try reader.kind() {
     case .unsigned: self.init(try reader.readUnsigned())
@@ -144,7 +145,7 @@ extension ValueKey {
 extension ValueKey {
   private var rank: UInt8 { UInt8(truncatingIfNeeded: head >> 120) & 0x7F }
 
-  /// A key at or before all values of the same class that compare with this one: all numbers except NaN, all texts.
+  /// A key at or before the keys of all values of this key's class.
   package var leastOfClass: ValueKey {
     switch Class(rawValue: rank) {
     case .number: ValueKey(.number, Self.content(-.infinity))
@@ -153,7 +154,7 @@ extension ValueKey {
     }
   }
 
-  /// A key at or after all values of the same class that compare with this one, and before those of the next class.
+  /// A key at or after the keys of all values of this key's class except NaN, and before those of the next class.
   package var greatestOfClass: ValueKey {
     switch Class(rawValue: rank) {
     case .number: ValueKey(.number, Self.content(.infinity))
@@ -162,10 +163,10 @@ extension ValueKey {
     }
   }
 
-  /// Whether this is NaN or a date of NaN, which come after all other values of their class.
+  /// Whether this is the key of NaN or of a date that is NaN, which come after all other values of their class.
   var isNaN: Bool { greatestOfClass < self }
 
-  /// The key right after all texts that begin with this one; nil for the empty text, after which there is none.
+  /// The key right after all texts that begin with `text`; nil for the empty text, with which every text begins.
   package static func end(ofPrefix text: String) -> ValueKey? {
     var bytes = Array(text.utf8)
     while bytes.last == 0xFF { bytes.removeLast() }
@@ -174,7 +175,7 @@ extension ValueKey {
     return unsafe bytes.withUnsafeBytes { unsafe ValueKey(.text, $0) }
   }
 
-  /// The same value as an element of an array. All elements come after all values.
+  /// The key of this value as an element of an array. The keys of elements come after those of all values.
   package var asElement: ValueKey { ValueKey(unchecked: head | 1 << 127, tail: tail) }
 
   package var isElement: Bool { head >> 127 == 1 }

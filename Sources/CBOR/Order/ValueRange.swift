@@ -1,7 +1,7 @@
 /// A range in the order of values, for lookups in an index.
 ///
-/// A range above or below a value contains only values of its class: the numbers above 4 do not include texts or
-/// missing values. NaN is neither above nor below anything, so a range above, below, from or through it is empty.
+/// A range above or below a value contains only values of that value's class: the range above 4 contains no texts and
+/// no missing values. NaN is neither above nor below anything, so a range above, below, from or through NaN is empty.
 public struct ValueRange: Hashable, Sendable {
   package let lower: ValueKey
   package let upper: ValueKey
@@ -15,7 +15,7 @@ public struct ValueRange: Hashable, Sendable {
     self.includesUpper = includesUpper
   }
 
-  /// The values that equal that value: `1` and `1.0` do. All arrays and dictionaries are equal here.
+  /// The values that are equal to a value. `1` and `1.0` are equal, and so are all arrays and dictionaries.
   public static func equal(to value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, true, key, true)
@@ -27,12 +27,12 @@ public struct ValueRange: Hashable, Sendable {
   /// The values of the same class below a value.
   public static func below(_ value: FieldValue) -> ValueRange { fromLeast(to: value, includesIt: false) }
 
-  /// The values of the same class up to a value, which is included.
+  /// The values of the same class up to and including a value.
   public static func through(_ value: FieldValue) -> ValueRange { fromLeast(to: value, includesIt: true) }
 
   private static func fromLeast(to value: FieldValue, includesIt: Bool) -> ValueRange {
     let key = ValueKey(value)
-    // NaN is after all numbers, so the range from the least number would contain them.
+    // NaN comes after all numbers, so a range from the least number to NaN would contain all of them.
     if key.isNaN { return ValueRange(key, false, key, false) }
     return ValueRange(key.leastOfClass, true, key, includesIt)
   }
@@ -43,23 +43,23 @@ public struct ValueRange: Hashable, Sendable {
     return ValueRange(key, false, key.greatestOfClass, true)
   }
 
-  /// The values of the same class from a value on, which is included.
+  /// The values of the same class from a value on, including that value.
   public static func from(_ value: FieldValue) -> ValueRange {
     let key = ValueKey(value)
     return ValueRange(key, true, key.greatestOfClass, true)
   }
 
-  /// The values from one through another, both included; none if the first is above the second.
+  /// The values from `lower` through `upper`, both included; none if `lower` is above `upper`.
   public static func from(_ lower: FieldValue, through upper: FieldValue) -> ValueRange {
     ValueRange(ValueKey(lower), true, ValueKey(upper), true)
   }
 
-  /// The values from one up to, but not including, another; none if the first is above the second.
+  /// The values from `lower` up to, but not including, `upper`; none if `lower` is above `upper`.
   public static func from(_ lower: FieldValue, below upper: FieldValue) -> ValueRange {
     ValueRange(ValueKey(lower), true, ValueKey(upper), false)
   }
 
-  /// The texts that begin with the same bytes as this one.
+  /// The texts that begin with the bytes of `text`.
   public static func prefix(_ text: String) -> ValueRange {
     let key = ValueKey(.string(text))
     guard let end = ValueKey.end(ofPrefix: text) else {
@@ -68,13 +68,13 @@ public struct ValueRange: Hashable, Sendable {
     return ValueRange(key, true, end, false)
   }
 
-  /// The arrays that have this value as an element.
+  /// The arrays that have a value as an element.
   public static func containing(_ element: FieldValue) -> ValueRange {
     let key = ValueKey(element).asElement
     return ValueRange(key, true, key, true)
   }
 
-  /// All values, missing ones first.
+  /// All values, beginning with the missing ones.
   public static let all = ValueRange(.missing, true, ValueKey(.array([])), true)
 
   package var isPoint: Bool { includesLower && includesUpper && lower == upper }

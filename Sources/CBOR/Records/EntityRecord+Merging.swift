@@ -1,7 +1,7 @@
 /// Applies and computes changes by iterating over the bytes of two sorted maps together. Nothing is decoded.
 extension EntityRecord {
-  /// This record with changes applied: set parts replace, and undefined parts are removed.
-  /// - Complexity: O(n + m) in the numbers of bytes.
+  /// Returns this record with changes applied: set parts are added or replaced, and `undefined` parts are removed.
+  /// - Complexity: O(n + m) in the byte counts of the two inputs.
   public func applying(_ changes: RecordChanges) -> EntityRecord {
     var merge = FieldMerge()
     merge.walk(bytes, changes.bytes) { left, right, merge in
@@ -15,8 +15,8 @@ extension EntityRecord {
     return EntityRecord(trusted: merge.finish())
   }
 
-  /// Only the wanted parts of this record with changes applied. Other values are not copied.
-  /// - Complexity: O(n) in the numbers of parts and of the bytes that are copied.
+  /// Returns the wanted parts of this record with changes applied. The values of other parts are not copied.
+  /// - Complexity: O(n) in the numbers of parts and of copied bytes.
   package func applying(
     _ changes: RecordChanges?, where isWanted: (FieldKey, _ byteCount: Int) -> Bool
   ) -> EntityRecord {
@@ -34,11 +34,11 @@ extension EntityRecord {
     applying(nil) { key, _ in if case .attribute(let name) = key { !isRemoved(name) } else { true } }
   }
 
-  /// The changes from this record to another, nil if they are equal.
-  /// - Complexity: O(n + m) in the numbers of bytes.
+  /// The changes that turn this record into another; nil if the records are equal.
+  /// - Complexity: O(n + m) in the byte counts of the two inputs.
   public func changes(to other: EntityRecord) -> RecordChanges? { changes(to: other, where: nil) }
 
-  /// Only the changes of the wanted parts; nil if none of these differs.
+  /// The changes of the wanted parts that turn this record into another; nil if no wanted part differs.
   package func changes(to other: EntityRecord, where isWanted: ((FieldKey) -> Bool)?) -> RecordChanges? {
     if bytes == other.bytes { return nil }
     var merge = FieldMerge()
@@ -50,8 +50,8 @@ extension EntityRecord {
     return merge.isEmpty ? nil : RecordChanges(trusted: merge.finish())
   }
 
-  /// The parts in which two records of one entity differ, in the order of the bytes. A missing record has no parts.
-  /// - Complexity: O(n + m) in the numbers of bytes.
+  /// The parts in which two records of one entity differ, in the order of encoded keys. A nil record has no parts.
+  /// - Complexity: O(n + m) in the byte counts of the two inputs.
   public static func differences(from old: EntityRecord?, to new: EntityRecord?) -> [PartChange] {
     var changes: [PartChange] = []
     var merge = FieldMerge()
@@ -65,8 +65,8 @@ extension EntityRecord {
 }
 
 extension RecordChanges {
-  /// These changes and later ones as one: applying it has the effect of applying both.
-  /// - Complexity: O(n + m) in the numbers of bytes.
+  /// Combines these changes with later ones. Applying the result has the effect of applying both in turn.
+  /// - Complexity: O(n + m) in the byte counts of the two inputs.
   package func followed(by later: RecordChanges) -> RecordChanges {
     var merge = FieldMerge()
     merge.walk(bytes, later.bytes) { left, right, merge in
@@ -76,16 +76,16 @@ extension RecordChanges {
   }
 }
 
-/// A part of a record that differs between two versions of it.
+/// A part of a record that differs between two versions of the record.
 public struct PartChange: Hashable, Sendable {
-  /// The part.
+  /// The name of the part.
   public let key: FieldKey
-  /// The value before; nil if there was none.
+  /// The value in the earlier version; nil if that lacks the part.
   public let old: FieldValue?
-  /// The value after; nil if there is none.
+  /// The value in the later version; nil if that lacks the part.
   public let new: FieldValue?
 
-  /// A part with these values.
+  /// Makes the change of a part from one value to another.
   public init(key: FieldKey, old: FieldValue?, new: FieldValue?) {
     self.key = key
     self.old = old
@@ -126,20 +126,20 @@ public struct PartChange: Hashable, Sendable {
   }
 }
 
-/// Builds a map from the fields of two others.
+/// Builds a map from the fields of two other maps.
 ///
 /// Marked safe although it has a pointer: the run is copied before the borrow of its bytes ends.
 @safe private struct FieldMerge: ~Copyable {
   private var count = 0
-  /// The map in progress, after room for its head.
+  /// The map in progress. It begins with room for its head.
   private var bytes: [UInt8] = []
   private var headByteCount = 1
-  /// Fields that are not copied yet: adjacent ones are copied together.
+  /// Adjacent fields that are taken but not copied yet. They are copied in one step.
   private var run = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
   var isEmpty: Bool { count == 0 }
 
-  /// Calls `visit` with each key of either map, in order, and its fields.
+  /// Calls `visit` for each key of either map, in order, with the field of each map; nil for a map that lacks the key.
   @inline(__always)
   mutating func walk(
     _ left: [UInt8], _ right: [UInt8],

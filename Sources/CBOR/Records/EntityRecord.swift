@@ -1,4 +1,4 @@
-/// The record of one entity: numbered fields that its model defines, and named attributes of the user. It stays
+/// The record of one entity: numbered fields that the model defines, and named attributes of the user. A record stays
 /// encoded, as one deterministic CBOR map, and fields are decoded on access.
 ///
 /// ```swift
@@ -6,8 +6,8 @@
 /// record["name"]        // .string("Café")
 /// ```
 ///
-/// Two records are equal if and only if their bytes are. Looking up a field takes time in proportion to the bytes
-/// before it; records are small.
+/// Two records are equal if and only if their bytes are equal. A lookup takes time in proportion to the bytes before
+/// the field; records are small.
 public struct EntityRecord: Hashable, Sendable {
   /// A CBOR map: the numbered fields (keys 0…23) in ascending order, then the named attributes in the order of their
   /// encoded names.
@@ -16,7 +16,7 @@ public struct EntityRecord: Hashable, Sendable {
   /// Encodes fields and attributes.
   ///
   /// A field number above 23, or a value nested more than 127 deep, makes a record that no journal accepts: committing
-  /// it is `rejected`.
+  /// the record throws `rejected`.
   /// - Parameters:
   ///   - attributes: the named attributes.
   ///   - fields: the numbered fields, from 0 to 23.
@@ -28,22 +28,22 @@ public struct EntityRecord: Hashable, Sendable {
     bytes = builder.finish()
   }
 
-  /// Makes a record of encoded bytes, after checking that they are as ``bytes`` specifies.
-  /// - Throws: ``CBORError`` if they are not.
+  /// Makes a record from encoded bytes, after checking that they have the form of ``bytes``.
+  /// - Throws: ``CBORError`` if they do not have this form.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
   public init(checking bytes: [UInt8]) throws(CBORError) {
     try FieldMap.check(bytes, allowingUndefined: false)
     self.bytes = bytes
   }
 
-  /// A record of bytes that are known to be as ``bytes`` specifies.
+  /// Makes a record from bytes that are known to have the form of ``bytes``.
   package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Fails if a value exceeds a limit, which ``init(_:fields:)`` does not check.
+  /// Fails if a field number or the depth of a value exceeds its limit: ``init(_:fields:)`` does not check these.
   /// - Complexity: O(n) in the number of bytes; nothing is decoded.
   package func checkEncoding() throws(CBORError) { try FieldMap.check(bytes, allowingUndefined: false) }
 
-  /// The key of the part that a byte belongs to.
+  /// The key of the part that has the byte at an offset; nil if the offset is after the last part.
   package func key(at offset: Int) -> FieldKey? {
     unsafe bytes.withUnsafeBytes { buffer in
       var found: FieldKey?
@@ -54,19 +54,19 @@ public struct EntityRecord: Hashable, Sendable {
     }
   }
 
-  /// The value of an attribute, nil if there is none of that name.
+  /// The value of an attribute; nil if the record has no attribute of that name.
   public subscript(name: String) -> FieldValue? {
     var key = CBORWriter(reserving: name.utf8.count + 3)
     key.append(text: name)
     return value(forKey: key.finish())
   }
 
-  /// The value of a numbered field, nil if the record has none.
+  /// The value of a numbered field; nil if the record does not have the field.
   public subscript(field number: UInt8) -> FieldValue? {
     number < 24 ? value(forKey: [number]) : nil
   }
 
-  /// The value of a part, nil if the record has none.
+  /// The value of a part; nil if the record does not have the part.
   public func value(of key: FieldKey) -> FieldValue? {
     switch key {
     case .field(let number): self[field: number]
@@ -100,7 +100,7 @@ public struct EntityRecord: Hashable, Sendable {
 }
 
 extension EntityRecord: CustomStringConvertible {
-  /// The parts for a person, in the order of the bytes: `{field 0: "book", "title": "Dune"}`.
+  /// The parts as a text for people, in the order of the bytes: `{field 0: "book", "title": "Dune"}`.
   /// - Complexity: O(n) in the number of bytes; decodes everything.
   public var description: String {
     var parts: [String] = []
@@ -109,7 +109,7 @@ extension EntityRecord: CustomStringConvertible {
   }
 }
 
-/// The name of a part of a record. Names are compared byte by byte, as records compare them.
+/// The name of a part of a record. Names are compared byte by byte, as in records.
 public enum FieldKey: Sendable {
   /// A field that the model defines.
   case field(UInt8)
@@ -127,7 +127,7 @@ extension FieldKey: Hashable {
     }
   }
 
-  /// Hashes what `==` compares.
+  /// Hashes the number of a field, or the bytes of an attribute's name.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .field(let number): hasher.combine(number)
@@ -137,7 +137,7 @@ extension FieldKey: Hashable {
 }
 
 extension FieldKey: CustomStringConvertible {
-  /// The name of an attribute, or `field 0`.
+  /// The name of an attribute, or the number of a field, as in `field 0`.
   public var description: String {
     switch self {
     case .field(let number): "field \(number)"
@@ -145,7 +145,7 @@ extension FieldKey: CustomStringConvertible {
     }
   }
 
-  /// Attributes have quotation marks in the text of a record.
+  /// The name in the text of a record, in which attributes have quotation marks.
   fileprivate var label: String {
     switch self {
     case .field: description
@@ -156,13 +156,13 @@ extension FieldKey: CustomStringConvertible {
 
 /// The difference between two records of one entity: the payload of an update.
 ///
-/// A CBOR map like a record's, with only what differs; `undefined` marks a removed part.
+/// A CBOR map like that of a record, with only the parts that differ. `undefined` marks a removed part.
 public struct RecordChanges: Hashable, Sendable {
   /// The encoded map.
   public let bytes: [UInt8]
 
-  /// Makes changes of encoded bytes, after checking them.
-  /// - Throws: ``CBORError`` if they do not have the form of ``bytes``.
+  /// Makes changes from encoded bytes, after checking that they have the form of ``bytes``.
+  /// - Throws: ``CBORError`` if they do not have this form.
   public init(checking bytes: [UInt8]) throws(CBORError) {
     try FieldMap.check(bytes, allowingUndefined: true)
     self.bytes = bytes
@@ -170,14 +170,14 @@ public struct RecordChanges: Hashable, Sendable {
 
   init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Encodes the parts to set and to remove; a part in both is set.
+  /// Encodes the parts to set and to remove. A part that is in both is set.
   public init(
     set attributes: [String: FieldValue] = [:], remove names: some Sequence<String> = EmptyCollection(),
     setFields fields: [UInt8: FieldValue] = [:],
     removeFields numbers: some Sequence<UInt8> = EmptyCollection()
   ) {
     let removedFields = Set(numbers).subtracting(fields.keys)
-    // Strings with different bytes can be equal in Swift; keys compare bytes.
+    // Swift's `==` ignores some differences between the bytes of strings; keys are compared byte by byte.
     let removedAttributes = Set(names.map { FieldKey.attribute($0) })
       .subtracting(attributes.keys.map { .attribute($0) })
     var builder = FieldMapBuilder(
@@ -193,7 +193,7 @@ public struct RecordChanges: Hashable, Sendable {
     unsafe bytes.withUnsafeBytes { buffer in unsafe FieldMap.forEach(in: buffer) { key, _ in body(key) } }
   }
 
-  /// Calls `body` with each changed part and its new value, nil if it is removed.
+  /// Calls `body` with each changed part and its new value, which is nil for a removed part.
   public func visit(_ body: (FieldKey, FieldValue?) -> Void) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe FieldMap.forEach(in: buffer) { key, reader in
@@ -205,7 +205,7 @@ public struct RecordChanges: Hashable, Sendable {
 }
 
 extension RecordChanges: CustomStringConvertible {
-  /// The changed parts for a person: `{"title": "Dune", "stars": removed}`.
+  /// The changed parts as a text for people: `{"title": "Dune", "stars": removed}`.
   /// - Complexity: O(n) in the number of bytes; decodes everything.
   public var description: String {
     var parts: [String] = []

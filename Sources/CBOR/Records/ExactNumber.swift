@@ -2,19 +2,19 @@ package import Foundation
 
 /// A decimal number of up to 39 digits: the value of any `Decimal` except NaN, and of any `Int128` or `UInt128`.
 ///
-/// Records have it as an integer of 64 bits if it is one; otherwise as the double whose shortest digits it is, as 0.1;
-/// and otherwise as a dictionary with one member, `{"$decimal": "3.33333333333333333333"}`. Each number has one of these
-/// forms, so equal numbers have equal bytes.
+/// A record stores a number in the first of three forms that represents it: a 64-bit integer; the double whose shortest
+/// digits are those of the number, such as 0.1; a dictionary with one member, such as
+/// `{"$decimal": "3.33333333333333333333"}`. So equal numbers have equal bytes.
 struct ExactNumber: Equatable {
   let isNegative: Bool
-  /// Not a multiple of ten, unless it is 0.
+  /// The significant digits as a number, which is 0 or not a multiple of ten.
   let digits: UInt128
-  /// The power of ten by which the digits are multiplied.
+  /// The exponent of the power of ten by which the digits are multiplied.
   let exponent: Int
 
   init(isNegative: Bool, digits: UInt128, exponent: Int) {
     var (digits, exponent) = (digits, exponent)
-    // Most numbers fit into a word, whose division is many times faster.
+    // Most numbers fit into 64 bits, and 64-bit division is many times faster.
     while digits > UInt64.max, digits % 10 == 0 { (digits, exponent) = (digits / 10, exponent + 1) }
     if var word = UInt64(exactly: digits), word > 0 {
       while word % 10 == 0 { (word, exponent) = (word / 10, exponent + 1) }
@@ -29,8 +29,8 @@ struct ExactNumber: Equatable {
     self.init(isNegative: integer < 0, digits: UInt128(integer.magnitude), exponent: 0)
   }
 
-  /// The number with the shortest digits of a double or, from 2⁵³, where doubles are whole numbers, its exact value. Nil
-  /// if it is not finite.
+  /// Makes the number with the shortest digits of a double. From 2⁵³ to 2¹²⁸, where doubles are whole numbers, the
+  /// exact value is taken. Nil if the double is not finite.
   init?(_ double: Double) {
     if double.magnitude >= 0x1p53, double.magnitude < 0x1p128 {
       self.init(isNegative: double < 0, digits: UInt128(double.magnitude), exponent: 0)
@@ -39,9 +39,9 @@ struct ExactNumber: Equatable {
     }
   }
 
-  /// The number with the shortest digits of a double, nil if it is not finite.
+  /// Makes the number with the shortest digits of a double; nil if the double is not finite.
   private init?(digitsOf double: Double) {
-    // Most numbers have few digits. No two numbers of up to 15 digits have the same nearest double.
+    // This loop is faster for few digits, and exact: up to 15 digits, no two numbers have the same nearest double.
     for places in 0...4 {
       let digits = (double.magnitude * Self.powersOfTen[places]).rounded()
       guard digits < 1e15 else { break }
@@ -52,8 +52,8 @@ struct ExactNumber: Equatable {
     self.init(double.description)
   }
 
-  /// The number that a text is: an optional sign, digits with an optional point, and an optional exponent of up to three
-  /// digits. Nil for any other text, and far beyond the numbers of `Decimal`. Digits after the 38th or so are dropped.
+  /// Parses a number: an optional sign, digits with an optional point, and an optional exponent of up to three digits.
+  /// Nil for any other text, and far beyond the numbers of `Decimal`. Digits after the 38th or so are dropped.
   init?(_ text: String) {
     let bytes = Array(text.utf8)
     var place = 0
@@ -70,7 +70,7 @@ struct ExactNumber: Equatable {
       return digit
     }
     var (digits, exponent) = (UInt128(0), 0)
-    /// Whether no digit was dropped so far.
+    /// Whether no digit was dropped.
     var isWhole = true
     func append(_ digit: UInt8) {
       let (product, isTooLarge) = digits.multipliedReportingOverflow(by: 10)
@@ -101,7 +101,7 @@ struct ExactNumber: Equatable {
     self.init(isNegative: isNegative, digits: digits, exponent: exponent)
   }
 
-  /// The digits in two halves, because texts of 128-bit integers are slow to make.
+  /// The digits as a text. It is made in two halves, because making texts of 128-bit integers is slow.
   private var digitText: String {
     let (high, low) = digits.quotientAndRemainder(dividingBy: 10_000_000_000_000_000_000)
     if high == 0 { return UInt64(low).description }
@@ -110,7 +110,7 @@ struct ExactNumber: Equatable {
     return highText + String(repeating: "0", count: 19 - lowText.utf8.count) + lowText
   }
 
-  /// The digits as a text without an exponent.
+  /// The number as a text without an exponent.
   var text: String {
     let digits = digitText
     let sign = isNegative ? "-" : ""
@@ -120,7 +120,7 @@ struct ExactNumber: Equatable {
     return sign + digits.prefix(whole) + "." + digits.dropFirst(whole)
   }
 
-  /// The value, if it is a whole number that fits.
+  /// The value as an integer; nil if it has a fraction or does not fit the type.
   func whole<T: FixedWidthInteger>(_ type: T.Type = T.self) -> T? {
     guard exponent >= 0, exponent < 40 else { return nil }
     var magnitude = digits
@@ -135,9 +135,9 @@ struct ExactNumber: Equatable {
   }
 }
 
-// The form in a record.
+// The forms in a record.
 extension ExactNumber {
-  /// The only key of a dictionary that stands for a number.
+  /// The only key of a dictionary that represents a number.
   static let key = "$decimal"
 
   var value: FieldValue {
@@ -147,7 +147,7 @@ extension ExactNumber {
     return .dictionary([Self.key: .string(text)])
   }
 
-  /// The number that a value is, nil if it is none.
+  /// Makes the number that a value represents; nil if the value does not represent a number.
   init?(_ value: FieldValue) {
     switch value {
     case .integer(let integer): self.init(integer)
@@ -161,7 +161,7 @@ extension ExactNumber {
     }
   }
 
-  /// The number that an encoded dictionary stands for, nil if it stands for none.
+  /// Makes the number that an encoded dictionary represents; nil if it does not represent a number.
   init?(encoded bytes: UnsafeRawBufferPointer) {
     guard unsafe bytes.starts(with: Self.encodedStart) else { return nil }
     var reader = unsafe CBORReader(bytes, from: Self.encodedStart.count)
@@ -176,14 +176,14 @@ extension ExactNumber {
     return writer.finish()
   }()
 
-  /// The double whose shortest digits these are.
+  /// The double whose shortest digits are those of this number; nil if there is none.
   private var double: Double? {
-    // Both are exact, and so the quotient is the nearest double. At 15 digits, no other number is nearer to it.
+    // Both operands are exact, so the quotient is the nearest double. No other number of 15 digits shares it.
     if digits < 1_000_000_000_000_000, (-22 ... -1).contains(exponent) {
       let magnitude = Double(UInt64(digits)) / Self.powersOfTen[-exponent]
       return isNegative ? -magnitude : magnitude
     }
-    // A double has at most 17 digits.
+    // The shortest digits of a double are at most 17.
     guard digits < 100_000_000_000_000_000, let double = Double(text),
       ExactNumber(double.description) == self,
       ExactNumber(double) == self
@@ -197,7 +197,7 @@ extension ExactNumber {
 }
 
 extension ExactNumber {
-  /// Nil for NaN.
+  /// Makes the number of a `Decimal`; nil for NaN.
   init?(_ decimal: Decimal) {
     if decimal.isNaN { return nil }
     guard Self.readsMantissas else {
@@ -208,7 +208,7 @@ extension ExactNumber {
       isNegative: decimal.isSignMinus, digits: Self.mantissa(of: decimal), exponent: decimal.exponent)
   }
 
-  /// Whether ``mantissa(of:)`` is right on this platform.
+  /// Whether ``mantissa(of:)`` returns the right digits on this platform.
   private static let readsMantissas: Bool = {
     guard MemoryLayout<Decimal>.size == 20, let greatest = Decimal(string: "\(UInt128.max)") else {
       return false
@@ -217,15 +217,15 @@ extension ExactNumber {
       && mantissa(of: Decimal(sign: .minus, exponent: -5, significand: 258)) == 258
   }()
 
-  /// The digits of a number. Foundation only tells them as a text, which takes a hundred times as long. They are in the
-  /// last 16 bytes of the structure, as in the `NSDecimal` of C.
+  /// The digits of a `Decimal`, which are in the last 16 bytes of the structure, as in the `NSDecimal` of C. Foundation
+  /// returns them only as a text, which takes a hundred times as long.
   private static func mantissa(of decimal: Decimal) -> UInt128 {
     unsafe withUnsafeBytes(of: decimal) {
       unsafe UInt128(littleEndian: $0.loadUnaligned(fromByteOffset: 4, as: UInt128.self))
     }
   }
 
-  /// Nil if the exponent is beyond those of `Decimal`.
+  /// The number as a `Decimal`; nil if the exponent is beyond those of `Decimal`.
   var decimal: Decimal? {
     var (digits, exponent) = (digits, exponent)
     while exponent > 127, let product = Self.tenfold(digits) { (digits, exponent) = (product, exponent - 1) }
@@ -247,11 +247,12 @@ extension ExactNumber {
 
 // The order of numbers.
 extension ExactNumber: Comparable {
-  /// Bytes whose order is that of the numbers.
+  /// Bytes that sort lexicographically as the numbers do.
   var orderedBytes: [UInt8] {
     if digits == 0 { return [1] }
     let digits = digitText.utf8
-    // The place of the first digit comes first. No number has trailing zeros, so a longer one is greater.
+    // The place of the first digit comes first, and then the digits. They have no trailing zeros, so if they begin with
+    // the digits of another number, this number has the greater magnitude.
     let place = 1024 + exponent + digits.count
     let bytes = [UInt8(place >> 8), UInt8(place & 0xFF)] + digits
     return isNegative ? [0] + bytes.map(~) + [0xFF] : [2] + bytes
@@ -261,7 +262,7 @@ extension ExactNumber: Comparable {
     left.orderedBytes.lexicographicallyPrecedes(right.orderedBytes)
   }
 
-  /// The largest integer that is not above it, and whether it is equal. Nil if it does not fit.
+  /// The largest integer that is not above this number, and whether the two are equal; nil if the integer does not fit.
   var wholeFloor: (value: Int128, isExact: Bool)? {
     if exponent >= 0 { return whole(Int128.self).map { ($0, true) } }
     let power = (0..<(-exponent)).reduce(UInt128(1) as UInt128?) { power, _ in power.flatMap(Self.tenfold) }
@@ -270,7 +271,7 @@ extension ExactNumber: Comparable {
     return (isNegative ? -magnitude - (remainder > 0 ? 1 : 0) : magnitude, remainder == 0)
   }
 
-  /// The largest double that is not above it, as ``init(_:)-(Double)`` sees doubles.
+  /// The largest double whose number, as made by ``init(_:)-(Double)``, is not above this number.
   var floor: Double {
     let double = Double(text) ?? 0
     guard double.isFinite, let number = ExactNumber(double) else { return double }
@@ -279,17 +280,17 @@ extension ExactNumber: Comparable {
 }
 
 extension FieldValue {
-  /// A decimal number: an integer or a double if that is exact, otherwise a dictionary with its digits. NaN is a text.
+  /// Makes the value of a decimal: an integer or a double if that is exact, otherwise a dictionary. NaN becomes a text.
   package init(number decimal: Decimal) { self = ExactNumber(decimal)?.value ?? .string(decimal.description) }
 
-  /// An integer of any width.
+  /// Makes the value of an integer of any width.
   package init(number integer: some FixedWidthInteger) {
     self =
       Int64(exactly: integer).map { .integer($0) } ?? UInt64(exactly: integer).map { .unsigned($0) }
       ?? ExactNumber(integer).value
   }
 
-  /// A number that neither an integer of 64 bits nor a double keeps. Nil for any other text.
+  /// Parses a number that neither a 64-bit integer nor a double preserves; nil for any other text.
   package init?(longNumber text: String) {
     guard let value = ExactNumber(text)?.value, case .dictionary = value else { return nil }
     self = value

@@ -1,8 +1,8 @@
 /// The common format of records and changes: maps whose keys are small numbers, then texts.
 ///
-/// All functions except ``check`` expect bytes that passed it, or that this module encoded, where field
-/// numbers may be too high and values nested too deep. With other bytes, results are incomplete, but nothing
-/// outside of the bytes is read.
+/// All functions except ``check`` expect bytes that passed ``check``, or that this module encoded. In the latter, field
+/// numbers may be too high, and values nested too deep. With other bytes, results are incomplete, but nothing outside
+/// of the bytes is read.
 enum FieldMap {
   static func check(_ bytes: [UInt8], allowingUndefined: Bool) throws(CBORError) {
     try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
@@ -17,9 +17,9 @@ enum FieldMap {
     var previousFirst = 0
     for index in 0..<count {
       let start = reader.offset
-      // The first byte holds the kind and the length of a key, so it mostly decides the order.
+      // The first byte has the kind and the length of a key, so it usually decides the order.
       let first = Int(try reader.peek())
-      // Only one-byte numbers and texts are keys.
+      // A key is a one-byte number or a text.
       if (24..<0x60).contains(first) { throw CBORError(.unexpectedItem, at: start) }
       try skipKey(&reader)
       if index > 0 {
@@ -51,7 +51,7 @@ enum FieldMap {
     return try? reader.readValue()
   }
 
-  /// The range of the value of an encoded key.
+  /// The range of the value of an encoded key; nil if the map lacks the key.
   static func range(ofKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     var reader = unsafe CBORReader(bytes)
     do throws(CBORError) {
@@ -71,7 +71,7 @@ enum FieldMap {
     return nil
   }
 
-  /// Calls `body` with each key and a reader before its value, which `body` reads completely or not at all.
+  /// Calls `body` with each key and a reader at its value. `body` must read the value completely or not at all.
   @inline(__always)
   static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (FieldKey, inout CBORReader) -> Void) {
     var reader = unsafe CBORReader(bytes)
@@ -107,7 +107,7 @@ enum FieldMap {
   }
 }
 
-/// Marked safe although it has a pointer: a cursor is used only while the bytes are borrowed.
+/// Iterates over the fields of a map. Marked safe although it has a pointer: the bytes are borrowed while it is used.
 @safe struct FieldMapCursor {
   private var reader: CBORReader
   private(set) var remaining: Int

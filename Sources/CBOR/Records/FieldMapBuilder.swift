@@ -1,12 +1,12 @@
-/// Encodes the fields of a record or of changes, in any order, into one sorted map.
+/// Encodes fields, which are added in any order, into the sorted map of a record or of changes.
 ///
-/// Each field is encoded once, and only its position is sorted, because this is the hot path of every add.
+/// Each field is encoded once, and only positions are sorted: every addition of an entity runs this code.
 package struct FieldMapBuilder: ~Copyable {
   private struct Slot {
     let start: Int
     let keyEnd: Int
     let end: Int
-    /// The first bytes of the key. Nearly all keys of a record differ in them.
+    /// The first eight bytes of the key. Nearly all keys of a record differ in them.
     let prefix: UInt64
   }
 
@@ -17,7 +17,7 @@ package struct FieldMapBuilder: ~Copyable {
   private var lastNumber = -1
   private var hasValidNumbers = true
 
-  /// - Parameter count: how many fields will be added.
+  /// - Parameter count: the number of fields that will be added.
   package init(count: Int) {
     // Enough for most records, so that nothing is copied to larger memory.
     writer = CBORWriter(reserving: 2 * (9 + 40 * count))
@@ -26,7 +26,7 @@ package struct FieldMapBuilder: ~Copyable {
     slots.reserveCapacity(count)
   }
 
-  /// Whether the record is known to pass ``EntityRecord/checkEncoding()``, which reads all of it.
+  /// Whether the record is known to pass ``EntityRecord/checkEncoding()``, which would read the whole record.
   package var isValid: Bool { hasValidNumbers && writer.depth < CBORLimits.depth }
 
   package mutating func add(_ number: UInt8, _ value: FieldValue) {
@@ -82,7 +82,7 @@ package struct FieldMapBuilder: ~Copyable {
 
   package consuming func record() -> EntityRecord { EntityRecord(trusted: finish()) }
 
-  /// Two fields with one name are a bug of the caller.
+  /// Returns the sorted map. The caller must not have added two fields with one name.
   consuming func finish() -> [UInt8] {
     if isSorted { return writer.finish() }
     sort()
@@ -90,7 +90,7 @@ package struct FieldMapBuilder: ~Copyable {
   }
 
   private mutating func sort() {
-    // Insertion sort beats a sort with a closure for the few fields of most records.
+    // For the few fields of most records, insertion sort is faster than a sort with a closure.
     guard slots.count <= 32 else {
       var sorted = slots
       sorted.sort { precedes($0, $1) }

@@ -45,46 +45,46 @@ extension FieldValue {
     if case .dictionary(let members) = self { members } else { nil }
   }
 
-  /// An element of an array; nil if there is none at that index, and for any other kind of value.
+  /// The element of an array at an index; nil if the index is out of range, or if the value is not an array.
   public subscript(index: Int) -> FieldValue? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
   }
 
-  /// A member of a dictionary; nil if there is none of that name, and for any other kind of value.
+  /// The member of a dictionary under a name; nil if there is no such member, or if the value is not a dictionary.
   public subscript(name: String) -> FieldValue? {
     if case .dictionary(let members) = self { members[name] } else { nil }
   }
 }
 
-// There is no literal for null, because `nil` always means no value.
+// There is no literal for null, because `nil` always means that there is no value.
 extension FieldValue: ExpressibleByStringInterpolation {
-  /// The value `.string`.
+  /// Makes a `.string` from a text literal.
   public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension FieldValue: ExpressibleByIntegerLiteral {
-  /// The value `.integer`.
+  /// Makes an `.integer` from an integer literal.
   public init(integerLiteral value: Int64) { self = .integer(value) }
 }
 
 extension FieldValue: ExpressibleByFloatLiteral {
-  /// The value `.double`.
+  /// Makes a `.double` from a floating-point literal.
   public init(floatLiteral value: Double) { self = .double(value) }
 }
 
 extension FieldValue: ExpressibleByBooleanLiteral {
-  /// The value `.bool`.
+  /// Makes a `.bool` from a boolean literal.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
 extension FieldValue: ExpressibleByArrayLiteral {
-  /// The value `.array`.
+  /// Makes an `.array` from an array literal.
   public init(arrayLiteral elements: FieldValue...) { self = .array(elements) }
 }
 
 extension FieldValue: ExpressibleByDictionaryLiteral {
-  /// The value `.dictionary`. If a name occurs twice, the last one counts.
+  /// Makes a `.dictionary` from a literal. If a name occurs twice, its last value is used.
   public init(dictionaryLiteral elements: (String, FieldValue)...) {
     self = .dictionary(Dictionary(elements) { $1 })
   }

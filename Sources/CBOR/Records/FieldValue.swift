@@ -2,7 +2,7 @@ public import Foundation
 
 /// A value of a record's field: any property-list or JSON value, including null.
 public enum FieldValue: Hashable, Sendable {
-  /// JSON's null, which is a value: not the same as an absent attribute.
+  /// JSON's null. An attribute with this value exists; an absent attribute has no value.
   case null
   /// True or false; never equal to a number.
   case bool(Bool)
@@ -10,13 +10,13 @@ public enum FieldValue: Hashable, Sendable {
   case integer(Int64)
   /// An integer above `Int64.max`; smaller ones are always `.integer`.
   case unsigned(UInt64)
-  /// A number that may have a fraction. All NaNs are one.
+  /// A number that may have a fraction. Every NaN is stored with the same bits.
   case double(Double)
-  /// Text, compared byte by byte where it is stored.
+  /// A text. Records compare texts byte by byte.
   case string(String)
-  /// Bytes; store large ones as an image.
+  /// Bytes. Store large data as an image instead.
   case data(Data)
-  /// Stored as Foundation represents it, in seconds since 2001, so that it is restored bit for bit.
+  /// A date, stored as Foundation represents it, in seconds since 2001, so that it is restored bit for bit.
   case date(Date)
   /// Values in order.
   case array([FieldValue])
@@ -25,12 +25,11 @@ public enum FieldValue: Hashable, Sendable {
 }
 
 extension FieldValue: CustomStringConvertible {
-  /// The value for a person, similar to JSON: `"Dune"`, `4`, `[1, 2]`, `{"a": null}`. A date is written as in RFC 3339,
-  /// and of data only the size.
+  /// The value as a text for people, similar to JSON: `"Dune"`, `4`, `[1, 2]`, `{"a": null}`. A date is written as in
+  /// RFC 3339, and data as its size.
   public var description: String { text(depth: 0) }
 
-  /// Recursion ends at a depth that no journal accepts, because a deeply nested value would overflow the
-  /// stack.
+  /// The recursion ends at a depth that no journal accepts, because a deeply nested value would overflow the stack.
   private func text(depth: Int) -> String {
     switch self {
     case .null: return "null"
@@ -56,8 +55,8 @@ extension FieldValue: CustomStringConvertible {
 }
 
 extension FieldValue {
-  /// Whether the values are equal byte by byte. Swift's own equality compares strings by canonical equivalence, and NaN
-  /// is never equal to itself.
+  /// Whether two values have equal encoded bytes. Swift's `==` compares strings by canonical equivalence, and NaN is
+  /// not equal to itself.
   package func isIdentical(to other: FieldValue?) -> Bool {
     guard let other else { return false }
     return EntityRecord(["": self]).bytes == EntityRecord(["": other]).bytes

@@ -1,4 +1,4 @@
-/// The keys of a record, which many records have in common.
+/// The list of the keys of a record. Many records have the same list.
 package struct RecordKeys: Hashable, Sendable {
   /// The encoded keys, in order, one after the other.
   package let bytes: [UInt8]
@@ -6,7 +6,7 @@ package struct RecordKeys: Hashable, Sendable {
 
   package var count: Int { ends.count }
 
-  /// - Throws: ``CBORError`` unless they are keys of a record, in ascending order.
+  /// - Throws: ``CBORError`` unless the bytes are the keys of a record, in ascending order.
   package init(_ bytes: [UInt8]) throws(CBORError) {
     ends = try unsafe bytes.withUnsafeBufferPointer { buffer throws(CBORError) in
       var ends: [Int] = []
@@ -31,7 +31,7 @@ package struct RecordKeys: Hashable, Sendable {
     self.ends = ends
   }
 
-  /// For each key, its position in `other`, nil if it is not there.
+  /// For each key, its position in `other`; nil if `other` lacks the key.
   /// - Complexity: O(n + m) in the numbers of keys.
   func positions(in other: RecordKeys) -> [Int?] {
     var positions: [Int?] = []

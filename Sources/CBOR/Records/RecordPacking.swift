@@ -1,5 +1,5 @@
-/// Packs records one after the other: the number of a shared list of keys, then the values. A value that
-/// equals the previous record's under the same key takes at most one byte.
+/// Packs records one after the other. Each is stored as the number of its list of keys, which many records share, and
+/// then its values. A value that equals the one under the same key in the previous record takes at most one byte.
 ///
 /// Documentation/Format.md, "Blocks", describes the bytes.
 package struct RecordPacker: ~Copyable {
@@ -8,7 +8,7 @@ package struct RecordPacker: ~Copyable {
   private var numbers: [RecordKeys: Int] = [:]
   private var keyByteCount = 0
 
-  /// The previous record, the number of its keys (0: unknown), and the ranges of its values.
+  /// The previous record, the number of its list of keys (0 if values can't refer to it), and the ranges of its values.
   private var previous = EntityRecord(trusted: [])
   private var previousNumber = 0
   private var previousValues: [Range<Int>] = []
@@ -17,7 +17,7 @@ package struct RecordPacker: ~Copyable {
   private var keyEnds: [Int] = []
   private var keys: [UInt8] = []
 
-  /// Beyond these limits, keys are stored with their record, so that memory is bounded.
+  /// The limits of the shared lists, so that memory is bounded. Beyond them, a record is stored with its keys.
   package static let listLimit = 4096
   package static let keyByteLimit = 1 << 20
 
@@ -69,12 +69,12 @@ package struct RecordPacker: ~Copyable {
     }
   }
 
-  /// Finds the values of a record. Returns the number of its keys, or 0 if these are not shared.
+  /// Finds the values of a record. Returns the number of its list of keys, or 0 if the record needs its own keys.
   private mutating func split(_ bytes: UnsafeRawBufferPointer) -> Int {
     var cursor = unsafe FieldMapCursor(bytes)
     let count = cursor.remaining
     values.removeAll(keepingCapacity: true)
-    // Most records have the keys of the previous one.
+    // Most records have the same keys as the previous record.
     if previousNumber > 0, lists[previousNumber - 1].count == count,
       unsafe split(bytes, cursor, like: lists[previousNumber - 1])
     {
@@ -88,7 +88,7 @@ package struct RecordPacker: ~Copyable {
       keyEnds.append(keys.count)
       values.append(field.value)
     }
-    // The bytes end too early.
+    // If the bytes end too early, the record is stored as it is.
     guard values.count == count else { return 0 }
     let list = RecordKeys(trusted: keys, ends: keyEnds)
     if let known = numbers[list] { return known }
@@ -118,21 +118,21 @@ package struct RecordPacker: ~Copyable {
   }
 }
 
-/// Unpacks what a ``RecordPacker`` has packed.
+/// Unpacks the records that a ``RecordPacker`` has packed.
 package struct RecordUnpacker {
   private let lists: [RecordKeys]
-  /// The number of the current record's keys; 0 if these are stored with it, -1 without a current record.
+  /// The number of the current record's list of keys; 0 if the keys are stored with the record, -1 if there is none.
   private var number = -1
-  /// The ranges of the current record's values, or of the whole record if its keys are stored with it. An
-  /// empty range is unknown.
+  /// The ranges of the current record's values, or of the whole record if it is stored with its keys. An empty range
+  /// means that the value is unknown.
   private var values: [Range<Int>] = []
 
   package init(_ lists: [RecordKeys]) { self.lists = lists }
 
-  /// Must be called before each record that was packed after ``RecordPacker/startOver()``.
+  /// Makes the next record independent of the previous one. Must be called wherever ``RecordPacker/startOver()`` was.
   package mutating func startOver() { number = -1 }
 
-  /// Makes the record in this part of the bytes the current one. All calls must pass the same bytes.
+  /// Makes the record in `part` of the bytes the current record. All calls must pass the same bytes.
   package mutating func advance(
     in bytes: UnsafeRawBufferPointer, _ part: Range<Int>
   ) throws(CBORError) {
@@ -149,7 +149,7 @@ package struct RecordUnpacker {
     }
     guard number <= lists.count else { throw CBORError(.unexpectedItem, at: start) }
     if number != self.number { takeValues(to: lists[number - 1]) }
-    // No record is current until it was read completely.
+    // There is no current record until this one was read completely.
     self.number = -1
     var index = 0
     while index < values.count {
@@ -170,7 +170,7 @@ package struct RecordUnpacker {
     self.number = number
   }
 
-  /// Values of keys that the new list does not have are dropped; those of its other keys become unknown.
+  /// Keeps the values of keys that the new list has too. The values of all other keys of the new list become unknown.
   private mutating func takeValues(to list: RecordKeys) {
     let known = values
     let positions = number > 0 ? list.positions(in: lists[number - 1]) : []
@@ -181,8 +181,8 @@ package struct RecordUnpacker {
     }
   }
 
-  /// The current record, after a check of its values.
-  /// - Throws: ``CBORError`` if the record would exceed `byteLimit`: a few bytes can repeat large values.
+  /// Returns the current record, after a check of its values.
+  /// - Throws: ``CBORError`` if a value is invalid, or if repeated values make the record exceed `byteLimit`.
   package func record(
     in bytes: UnsafeRawBufferPointer, byteLimit: Int
   ) throws(CBORError) -> EntityRecord {
@@ -190,7 +190,7 @@ package struct RecordUnpacker {
       return try EntityRecord(checking: unsafe Array(bytes[values.first ?? 0..<0]))
     }
     let list = lists[number - 1]
-    // The head of the map is not counted.
+    // This count lacks the head of the map.
     let byteCount = values.reduce(list.bytes.count) { $0 + $1.count }
     guard byteCount < byteLimit else { throw CBORError(.unsupported, at: 0) }
     for value in values {
@@ -213,8 +213,8 @@ package struct RecordUnpacker {
   }
 }
 
-/// A run of values that equal the previous record's: the otherwise unused simple values 0 (one value) to 19
-/// (twenty).
+/// A run of values that equal those of the previous record. It is encoded as a simple value that the standard does not
+/// assign: 0 for one value, 19 for twenty.
 private enum Repetition {
   static let longest = 20
   static let first: UInt8 = 0xE0
@@ -226,7 +226,7 @@ private enum Repetition {
 }
 
 extension CBORReader {
-  /// The length of a run; nil, without reading anything, if a value comes next.
+  /// Reads the length of a run; nil, without reading anything, if a value comes next.
   @inline(__always)
   fileprivate mutating func readRepetition() throws(CBORError) -> Int? {
     let first = try peek()

@@ -52,14 +52,14 @@ extension Timestamp {
     microseconds = total
   }
 
-  /// The date nearest to the timestamp, in the same second. From 1729 to 2273, `Timestamp(timestamp.date)` is the same
-  /// again; further away a `Date` is coarser than a microsecond.
+  /// The date nearest to the timestamp, in the same second. From 1729 to 2273, `Timestamp(timestamp.date)` equals
+  /// `timestamp`; in other years, a `Date` is coarser than a microsecond.
   package var date: Date {
     let (seconds, fraction) = Self.floorDivide(microseconds, by: 1_000_000)
     let start = Double(seconds - Self.referenceSeconds)
     let nearest = start + Double(fraction) / 1_000_000
-    // Before 1729 and after 2273 a Date is coarser than a microsecond, so the one nearest to the last microseconds of a
-    // second may be in the next second.
+    // Where a `Date` is coarser than a microsecond, the date nearest to the last microseconds of a second may be in the
+    // next second.
     return Date(timeIntervalSinceReferenceDate: min(nearest, (start + 1).nextDown))
   }
 
@@ -72,9 +72,9 @@ extension Timestamp {
 }
 
 extension Timestamp {
-  /// Days from 1970-01-01 to a day of the Gregorian calendar, which is extended to all years.
+  /// The number of days from 1970-01-01 to a day of the Gregorian calendar, which is extended to all years.
   ///
-  /// The calculation uses years that begin in March, so that a leap day is the last day, and eras of 400
+  /// The calculation uses years that begin in March, so that a leap day is the last day of its year, and eras of 400
   /// years, each of 146,097 days.
   package static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let marchYear = month > 2 ? year : year - 1
@@ -97,7 +97,7 @@ extension Timestamp {
     return (era * 400 + yearOfEra + (month > 2 ? 0 : 1), month, day)
   }
 
-  /// From 0000-03-01 to 1970-01-01.
+  /// The number of days from 0000-03-01 to 1970-01-01.
   private static let daysFromYear0ToEpoch: Int64 = 719_468
 
   package static func dayCount(year: Int64, month: Int64) -> Int64 {
@@ -176,7 +176,7 @@ extension Timestamp: CustomStringConvertible {
 
     var isAtEnd: Bool { position == text.count }
 
-    /// Reads the next byte if it is one of these.
+    /// Reads and returns the next byte if it is one of `expected`; otherwise nil.
     mutating func skip(_ expected: Unicode.Scalar...) -> UInt8? {
       guard position < text.count, expected.contains(Unicode.Scalar(text[position])) else { return nil }
       defer { position += 1 }
@@ -198,7 +198,7 @@ extension Timestamp: CustomStringConvertible {
       return number
     }
 
-    /// `2026-08-01`, as days since 1970.
+    /// Reads a date such as `2026-08-01`, as days since 1970.
     mutating func readDay() -> Int64? {
       let sign = skip("+", "-")
       guard let digits = readNumber(digits: sign == nil ? 4 : 6), skip("-") != nil,
@@ -210,7 +210,7 @@ extension Timestamp: CustomStringConvertible {
       return Timestamp.daysSince1970(year: year, month: month, day: day)
     }
 
-    /// `T10:00:00.25+02:00`, as microseconds since the day began in UTC.
+    /// Reads a time such as `T10:00:00.25+02:00`, as microseconds since the day began in UTC.
     mutating func readTime() -> Int64? {
       guard skip("T", "t", " ") != nil,
         let hour = readNumber(digits: 2), hour < 24, skip(":") != nil,
@@ -221,7 +221,7 @@ extension Timestamp: CustomStringConvertible {
       return ((hour * 60 + minute - offset) * 60 + second) * 1_000_000 + fraction
     }
 
-    /// `.25`, or nothing, as microseconds.
+    /// Reads a fraction such as `.25`, which may be absent, as microseconds.
     mutating func readFraction() -> Int64? {
       guard skip(".") != nil else { return 0 }
       guard var fraction = readDigit() else { return nil }
@@ -234,7 +234,7 @@ extension Timestamp: CustomStringConvertible {
       return fraction
     }
 
-    /// `Z` or `+02:00`, as minutes.
+    /// Reads `Z` or an offset such as `+02:00`, as minutes.
     mutating func readOffset() -> Int64? {
       if skip("Z", "z") != nil { return 0 }
       guard let sign = skip("+", "-"),

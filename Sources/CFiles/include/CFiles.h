@@ -1,6 +1,6 @@
 // The system calls of files and folders.
 //
-// 1. A call that a signal interrupts is repeated here, and nowhere else; only an exchange is not repeated.
+// 1. A call that a signal interrupts is repeated here, and nowhere else. Only a close and an exchange are not repeated.
 // 2. A negative result is `-errno`, so that no other call can overwrite the error.
 // 3. Every descriptor is closed on exec.
 
@@ -17,11 +17,11 @@ extern "C" {
 
 /// What a file is opened for.
 enum {
-  /// Must exist.
+  /// For reading. The file must exist.
   CFILES_READ,
-  /// Must exist, and is changed in place.
+  /// For changing in place. The file must exist.
   CFILES_UPDATE,
-  /// Must not exist.
+  /// For writing a new file, which must not exist.
   CFILES_CREATE,
   /// A folder, which must exist.
   CFILES_FOLDER
@@ -40,19 +40,19 @@ typedef struct {
   uint64_t link_count;
 } cfiles_status;
 
-/// The id of this process, without a system call except the first after a fork.
+/// The id of this process. Only the first call, and the first after a fork, makes a system call.
 int cfiles_process(void);
 
 /// The folder argument that makes a name relative to the process's current folder.
 int cfiles_current_folder(void);
 
-/// Opens a name in a folder and returns a descriptor, without waiting for another process, even at a pipe.
+/// Opens a name in a folder and returns a descriptor. Never waits for another process, even if the name is a pipe.
 int cfiles_open(int folder, const char *name, int access, bool follows_links, unsigned mode);
 int cfiles_duplicate(int descriptor);
-/// Some file systems report a failed write only here. The descriptor is closed even then.
+/// Closes a descriptor, also if an error is returned. Some file systems report a failed write only here.
 int cfiles_close(int descriptor);
 
-/// Returns the number of bytes, which is smaller than `count` only at the end of the file.
+/// Reads bytes, and returns their number, which is smaller than `count` only at the end of the file.
 int64_t cfiles_read(int descriptor, void *buffer, size_t count, uint64_t offset);
 int cfiles_write(int descriptor, const void *bytes, size_t count, uint64_t offset);
 /// Waits until the drive has confirmed a file's bytes and the metadata to find them, or a folder's names.
@@ -60,48 +60,48 @@ int cfiles_flush(int descriptor, bool is_folder);
 /// Waits until the drive has confirmed everything written to the file system of a folder so far; `-ENOTSUP` if the
 /// system has no such call.
 int cfiles_flush_file_system(int folder);
-/// Asks the system to begin writing the file's bytes to the drive, without waiting or any guarantee.
+/// Asks the system to begin writing the file's bytes to the drive. Does not wait, and guarantees nothing.
 void cfiles_begin_flush(int descriptor);
-/// Waits until the drive has the first `written` bytes of the file, then asks the system to begin writing `count`
-/// bytes from `offset` on, if it has such a call. Without any guarantee; makes the next flush shorter.
+/// Waits until the drive has the first `written` bytes of the file, then asks the system to begin writing `count` bytes
+/// from `offset` on. Makes the next flush shorter, but guarantees nothing. Does nothing except on Linux.
 int cfiles_write_out(int descriptor, uint64_t written, uint64_t offset, uint64_t count);
 
 int cfiles_status_of(int descriptor, cfiles_status *status);
-/// Does not follow a link.
+/// The status of a name, without following a link.
 int cfiles_status_of_name(int folder, const char *name, cfiles_status *status);
-/// How many bytes the file system has left for this user; `-ENOSYS` if it does not say.
+/// The number of bytes that this user can still write to the file system; `-ENOSYS` if that is not reported.
 int64_t cfiles_free_byte_count(int descriptor);
 
-/// Calls `body` with each name in a folder except "." and "..", in no particular order, until it returns false.
+/// Calls `body` with each name in a folder except "." and "..", in no particular order, until `body` returns false.
 int cfiles_list(int folder, bool (*body)(void *context, const char *name, int kind), void *context);
 int cfiles_make_folder(int folder, const char *name, unsigned mode);
 int cfiles_rename(int folder, const char *name, int new_folder, const char *new_name);
-/// Exchanges two names in one step; `-EINVAL`, `-ENOSYS` or `-ENOTSUP` if the file system can't, and `-EINTR` if a
-/// signal prevented it.
+/// Exchanges two names in one step; `-EINVAL`, `-ENOSYS` or `-ENOTSUP` if the file system can't do that, and `-EINTR`
+/// if a signal prevented it.
 int cfiles_exchange(int folder, const char *name, int other_folder, const char *other_name);
-/// Adds a name in the same file system.
+/// Gives a file a second name, which must be in the same file system.
 int cfiles_link(int folder, const char *name, int new_folder, const char *new_name);
 int cfiles_remove_file(int folder, const char *name);
 int cfiles_remove_folder(int folder, const char *name);
 
-/// Takes the lock of an open file or folder, which ends when the last descriptor of it is closed; `-EWOULDBLOCK` if
-/// another holder has it.
+/// Takes the lock of an open file or folder without waiting; `-EWOULDBLOCK` if another holder has it. The lock ends
+/// when this descriptor and all that were duplicated or inherited from it are closed.
 int cfiles_lock(int descriptor, bool exclusive);
-/// Takes the lock that C++ LevelDB takes, which belongs to the process, and ends when the process closes any
-/// descriptor of the file; `-EAGAIN` or `-EACCES` if another process has it.
+/// Takes the lock that C++ LevelDB takes; `-EAGAIN` or `-EACCES` if another process has it. The lock belongs to the
+/// process, and ends when the process closes any descriptor of the file.
 int cfiles_lock_for_process(int descriptor);
-/// Releases the lock at once. Closing the descriptor releases it only if no child process has just inherited it.
+/// Releases the lock at once. Closing does so only if no child process has just inherited the descriptor.
 void cfiles_unlock(int descriptor);
 
-/// The current path of an open file, even after it was moved. `path` has `count` bytes and is terminated by a zero.
+/// Finds the current path of an open file, even if it was moved. `path` has `count` bytes, including a final zero.
 int cfiles_path(int descriptor, char *path, size_t count);
 
 int cfiles_fill_with_random_bytes(void *buffer, size_t count);
 
-/// Whether file managers leave files of that name in any folder, such as ".DS_Store" and "Thumbs.db".
+/// Whether a name is one of those that file managers create in any folder, such as ".DS_Store" and "Thumbs.db".
 bool cfiles_is_litter(const char *name);
 
-/// Returns memory that was freed to the system, if the C library keeps it.
+/// Returns freed memory to the system, if the C library has kept it.
 void cfiles_return_freed_memory(void);
 
 /// Makes a write beyond the process's limit of file sizes an error. By default, the system ends the process instead.

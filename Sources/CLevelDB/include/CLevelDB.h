@@ -22,7 +22,7 @@ extern "C" {
 
 // MARK: Outcomes
 
-// What they mean: `DatabaseError.Code`.
+// The codes of a status, as `DatabaseError.Code` documents them.
 typedef enum cldb_code : int32_t {
   CLDB_OK = 0,
   CLDB_NOT_FOUND,
@@ -41,7 +41,7 @@ typedef struct cldb_status {
   cldb_code code;
   // An errno if one is known, otherwise 0.
   int32_t os_error;
-  // UTF-8, terminated by a zero byte, truncated if it doesn't fit.
+  // A text in UTF-8 for people, terminated by a zero byte, and truncated if it doesn't fit.
   char message[512];
   // The first missing or damaged key, if known; otherwise no bytes.
   uint8_t key[32];
@@ -56,11 +56,11 @@ typedef struct cldb_entry {
   size_t value_size;
 } cldb_entry;
 
-// What a receiver wants next. Only `cldb_scan` uses the answer.
+// What a scan does next. Only `cldb_scan` uses the answer of a receiver.
 typedef enum cldb_answer : int32_t {
   CLDB_NEXT,
   CLDB_STOP,
-  // The same entry again; or a failure of the scan, if something before the entry could not be read.
+  // Fail if something before this entry could not be read; otherwise pass the same entry again.
   CLDB_CHECK,
 } cldb_answer;
 
@@ -88,8 +88,8 @@ typedef struct cldb_operation {
   uint64_t offset;
 } cldb_operation;
 
-// Called before each operation, from any thread. Returns 0, or an errno with which the operation fails without being
-// tried. Lowering `*byte_count` makes a write or a read a short one; the rest is a new operation.
+// A function that is called before each operation, from any thread. Returns 0, or an errno with which the operation
+// fails without being tried. Lowering `*byte_count` makes a write or a read short; the rest is then a new operation.
 typedef int32_t (*cldb_hook)(void *_Nullable context, const cldb_operation *operation, size_t *byte_count);
 
 // MARK: Opening and closing
@@ -101,13 +101,13 @@ typedef struct cldb_options {
   bool in_use;
   // Creates an empty database if there is none. A folder with files of a database but no CURRENT is refused.
   bool create_if_missing;
-  // Sizes in bytes. LevelDB limits them to what it can work with.
+  // Sizes in bytes. LevelDB limits each to the range that it supports.
   size_t write_buffer_size;
   size_t block_size;
   size_t table_size;
   // A log up to this size is reused when the database is opened again; a larger one becomes a table.
   size_t kept_log_size;
-  // For tests: as if the system had no thread.
+  // For tests: works as if the system had refused a thread.
   bool without_thread;
   cldb_hook _Nullable hook;
   void *_Nullable hook_context;
@@ -126,31 +126,31 @@ cldb_database *_Nullable cldb_open(const char *path, int folder, const cldb_opti
 
 bool cldb_has_torn_tail(const cldb_database *database);
 
-// False, with CLDB_DAMAGED and the place, if the log is damaged: writing can't begin then.
+// Returns false, with CLDB_DAMAGED and the place of the damage, if the log is damaged. Writing can't begin then.
 bool cldb_damage(const cldb_database *database, cldb_status *status);
 
-// Calls `receive` with ranges of keys, as of opening: the first and, as a value, the last of those keys of a table or
-// a log that begin with the same byte. Only tables whose keys differ in their first byte are read.
+// Calls `receive` with each range of keys, as of opening: with the first and, as a value, the last of those keys of a
+// table or a log that begin with the same byte. Only tables whose keys differ in their first byte are read.
 bool cldb_key_ranges(cldb_database *database, cldb_receiver receive, void *context, cldb_status *status);
 
 bool cldb_read_logs(cldb_database *database, cldb_receiver receive, void *context, cldb_status *status);
 
 bool cldb_has_changed(const cldb_database *database);
 
-// If a file that would be removed may have the only copy of an entry, fails with CLDB_DAMAGED and the `key` of the
-// entry; entries before the key `first` are not needed.
+// Fails with CLDB_DAMAGED if a file that would be removed may have the only copy of an entry that is not before the key
+// `first`. `key` of the status is then the key of the entry.
 bool cldb_begin_writing(cldb_database *database, const void *_Nullable first, size_t first_size,
                         cldb_status *status);
 
-// Closing twice is allowed. Afterwards every other call returns CLDB_CLOSED.
+// Closes the database; closing again does nothing. Later reads and writes fail with CLDB_CLOSED.
 void cldb_close(cldb_database *database);
 
-// Closes if necessary, and frees.
+// Closes the database if necessary, and frees it.
 void cldb_free(cldb_database *database);
 
 // MARK: Reading
 
-// Calls `receive` once if the key exists, otherwise not at all. False only on failure.
+// Calls `receive` once if the key exists, otherwise not at all. Returns false only if reading fails.
 bool cldb_get(cldb_database *database, const void *_Nullable key, size_t key_size, cldb_receiver receive,
               void *context, cldb_status *status);
 
@@ -159,7 +159,7 @@ bool cldb_scan(cldb_database *database, const void *_Nullable first, size_t firs
 
 // MARK: Writing
 
-// Entries that are written as a whole.
+// Entries that are written together, all or none.
 typedef struct cldb_batch cldb_batch;
 cldb_batch *cldb_batch_new(void);
 void cldb_batch_free(cldb_batch *batch);

@@ -1,5 +1,5 @@
-// Salvage of LevelDB databases behind a small C interface. Only diagnosis and salvage need it, so an app's journal does
-// not compile it.
+// Salvage of LevelDB databases behind a small C interface. Only diagnosis and salvage need this module, so an app that
+// does neither does not compile it.
 
 #pragma once
 
@@ -14,8 +14,9 @@ extern "C" {
 // The readable contents of the files of a database that can't be opened, file by file and without the manifest.
 typedef struct cldb_salvage cldb_salvage;
 
-// Reads each table and log, and calls `receive` with the name of each that has a problem, and the problem in words.
-// Fails only if the folder can't be listed, or for a shortage. Nothing is changed. `folder` is as for `cldb_open`.
+// Reads each table and log, and calls `receive` with the name of each that has a problem and, as a value, the problem.
+// Fails only if the folder can't be listed, or for a lack of descriptors or memory. Changes nothing. `folder`: see
+// `cldb_open`.
 cldb_salvage *_Nullable cldb_salvage_open(const char *path, int folder, cldb_receiver receive, void *context,
                                           cldb_status *status);
 void cldb_salvage_free(cldb_salvage *salvage);
@@ -24,7 +25,7 @@ void cldb_salvage_free(cldb_salvage *salvage);
 bool cldb_salvage_get(cldb_salvage *salvage, const void *_Nullable key, size_t key_size, cldb_receiver receive,
                       void *context, cldb_status *status);
 
-// Calls `receive` with the last key before a limit in the files, if there is one.
+// Calls `receive` with the last key in the files that is before `limit`, if there is one.
 bool cldb_salvage_last(cldb_salvage *salvage, const void *_Nullable limit, size_t limit_size, cldb_receiver receive,
                        void *context, cldb_status *status);
 

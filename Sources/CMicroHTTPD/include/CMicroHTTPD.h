@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Listens on the loopback and answers each connection on a separate thread. NULL if the port is taken or the system
-/// lacks a resource; `errno` has the reason.
+/// Listens on the loopback interface and answers each connection on a separate thread. Returns NULL if the port is
+/// taken or the system lacks a resource; `errno` has the reason.
 ///
 /// @param port the port; 0 for a free one
 /// @param connection_limit the most connections; further ones are closed at once
-/// @param idle_seconds after how many seconds without a byte in either direction a connection is closed
+/// @param idle_seconds the seconds without a byte in either direction after which a connection is closed
 /// @param head_byte_limit the most bytes of the request line and the headers
 struct MHD_Daemon *chttp_start(
     uint16_t port, unsigned connection_limit, unsigned idle_seconds, size_t head_byte_limit,
@@ -25,9 +25,9 @@ uint16_t chttp_port(struct MHD_Daemon *server);
 /// The socket of a connection; -1 if there is none.
 int chttp_socket(struct MHD_Connection *connection);
 
-/// Stands for a body of unknown length.
+/// The length to give for a body of unknown length.
 uint64_t chttp_unknown_length(void);
-/// The results of a body's reader at the end, and after a failure.
+/// The results that a callback returns at the end of a body, and after a failure.
 ssize_t chttp_end_of_body(void);
 ssize_t chttp_failed_body(void);
 

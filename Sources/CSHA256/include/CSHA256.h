@@ -1,12 +1,12 @@
 // SHA-256 of libcrypto behind three functions.
 //
-// The functions of the "EVP" family look up their algorithm at each start, which costs as much as hashing an event.
-// OpenSSL 3 deprecates the direct functions, so only this file calls them.
+// libcrypto's "EVP" functions look up their algorithm at each start, which costs as much as hashing an event. OpenSSL 3
+// deprecates the direct functions, so only CSHA256.c calls them.
 #pragma once
 
 #include <stddef.h>
 
-/// The state of a hash in progress; as large as libcrypto's, which CSHA256.c checks.
+/// The state of a hash in progress. CSHA256.c checks that libcrypto's state fits.
 typedef struct csha256 {
   unsigned long long words[14];
 } csha256;

@@ -4,13 +4,13 @@
 #include <stddef.h>
 
 struct CViewerPageFile {
-  /// Such as `app.js`.
+  /// The name, such as `app.js`.
   const char *name;
   const unsigned char *bytes;
   size_t byteCount;
 };
 
-/// The file with that index, or NULL after the last one.
+/// The file at an index, or NULL if there are no more files.
 const struct CViewerPageFile *CViewerPageFile(size_t index);
 
 #endif

@@ -22,7 +22,7 @@ function failed(error) {
   throw new APIError(0, "offline", "The program that serves this page does not respond. It may have ended.");
 }
 
-/** Parameters that are undefined, null or empty are omitted. */
+/** Sends a GET request. Parameters that are undefined, null or empty are omitted. */
 export function get(path, parameters = {}, signal) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

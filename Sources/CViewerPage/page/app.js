@@ -1,4 +1,4 @@
-// START HERE: the shown view and point in time, and new entries.
+// START HERE: shows a view at a point in time, and follows new entries.
 
 import { get } from "./api.js";
 import { author, authorText, debounce, h, openDialog, replace, sentence, subject, when } from "./dom.js";
@@ -19,7 +19,7 @@ export const app = {
   facts: null,
   /** The revision that is shown, or null for the newest. */
   at: null,
-  /** The entry at that revision. */
+  /** The entry at the shown revision, or null if there is none. */
   point: null,
   navigate, setPoint, setParameter, refresh, announce,
   get revision() { return this.at ?? this.facts.revision; },
@@ -41,7 +41,7 @@ const routes = [
   [/^\/proof$/, () => new ProofView(app)],
 ];
 
-/** Shows a view, at the same point in time unless the address names another. */
+/** Shows the view at an address. The point in time stays the same unless the address names another. */
 function navigate(address, { replaces = false } = {}) {
   const url = new URL(address, location.origin);
   if (app.at !== null && !url.searchParams.has("at")) url.searchParams.set("at", app.at);
@@ -50,7 +50,7 @@ function navigate(address, { replaces = false } = {}) {
   render();
 }
 
-/** Sets a parameter of the address, or removes it without a value. */
+/** Sets a parameter of the page's address. Without a value, removes the parameter. */
 function setParameter(name, value, options) {
   const url = new URL(location.href);
   url.searchParams.delete(name);
@@ -58,7 +58,7 @@ function setParameter(name, value, options) {
   navigate(url.pathname + url.search, options);
 }
 
-/** Shows another point in time in the same view. */
+/** Shows another point in time in the same view: a revision, or null for now. */
 function setPoint(revision, { replaces = false } = {}) {
   if (revision !== null) {
     const oldest = app.facts.base ?? 0;
@@ -142,7 +142,7 @@ async function refresh() {
 let shownProblem = "null";
 let healthTimer = 0;
 
-/** Shows the problem of the journal, also if it is found later. */
+/** Shows the problem of the journal. Until the background check has ended, gets the health every 3 seconds. */
 function showHealth() {
   const { facts } = app;
   const { problem, endsAtDamage, checkedRevision, lastRevision } = facts.health;

@@ -1,11 +1,11 @@
-// Old and new values, texts line by line, and images before and after.
+// Shows changes: old and new values, texts line by line, and images before and after.
 
 import { imageURL } from "./api.js";
 import { distinctValue, entityLink, h, visibleText } from "./dom.js";
 
 export const signs = { add: ["+", "added"], update: ["~", "changed"], delete: ["−", "deleted"] };
 
-/** The change of one entity: `{entity, operation, changes}` as `diff --json` prints it. */
+/** The element for the change of one entity: `{entity, operation, changes}` as `diff --json` prints it. */
 export function changeBlock(change, { label, before, after } = {}) {
   const [sign, word] = signs[change.operation];
   const rows = Object.entries(change.changes ?? {}).map(([field, { old, new: value }]) => fieldRow(field, old, value, change.operation));
@@ -58,7 +58,7 @@ export function lineDifference(old, value) {
   return h("div", { class: "lines" }, lines);
 }
 
-/** The difference by the longest common subsequence or, if that takes too long, all old and then all new lines. */
+/** The difference by the longest common subsequence or, if the texts are long, all old and then all new lines. */
 function middle(a, b) {
   if (a.length * b.length > 250000) return [...a.map((text) => ["-", text]), ...b.map((text) => ["+", text])];
   const best = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));

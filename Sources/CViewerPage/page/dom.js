@@ -1,8 +1,8 @@
-// Makes elements without markup, so that the contents of a journal become text and never run.
+// Makes elements without parsing markup, so that the contents of a journal become text and are never run.
 
 import { numberText, stringify } from "./json.js";
 
-/** For example: `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
+/** Makes an element, for example `h("a", {class: "x", href: "/", onclick}, "text", child)`. */
 export function h(tag, properties = {}, ...children) {
   const element = tag.startsWith("svg:")
     ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
@@ -24,7 +24,7 @@ export function replace(parent, ...children) {
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
-/** A date in the reader's time zone. Its title is the exact date in UTC. */
+/** A date in the reader's time zone. The title of the element is the exact date in UTC. */
 export function time(text, isShort) {
   if (!text) return null;
   const date = new Date(text);
@@ -39,18 +39,18 @@ export function authorText(name) { return name === null ? "(erased)" : name || "
 
 export function author(name) { return h("span", { class: name ? "author" : "author faint" }, authorText(name)); }
 
-/** The date of an entry and, if it differs, the clock's. */
+/** The date of an entry and, if it differs, the date by the clock. */
 export function when(entry) {
   return [time(entry.date), entry.clockDate ? [" (the clock said ", time(entry.clockDate), ")"] : null];
 }
 
-/** A message of the server as a sentence. The name of an entity at its start stays in lower case. */
+/** A message of the server as a sentence. If it begins with the name of an entity, the name stays in lower case. */
 export function sentence(text) {
   const isNamed = /^[a-z]+:\d/.test(text);
   return (isNamed ? text : text.charAt(0).toUpperCase() + text.slice(1)).replace(/[.!?]?$/, ".");
 }
 
-/** The first line of a note after blank ones. */
+/** The first line of a note that is not blank. */
 export function subject(note) {
   return note === null ? "(erased)" : note.trimStart().split("\n", 1)[0];
 }
@@ -76,12 +76,12 @@ export function valueText(value) {
   return typeof value === "object" ? stringify(value) : String(value);
 }
 
-/** Invisible characters and those that reorder text, which the command line escapes too, except line feeds. */
+/** Characters that are invisible or reorder text, except line feeds. The command line escapes the same characters. */
 const unseen = /([\u0000-\u0009\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069])/;
 
 export function visibleText(text) {
   const parts = text.split(unseen);
-  // So many elements would take too long.
+  // Making an element for each part would take too long.
   if (parts.length > 2000) return parts.map((part, index) => (index % 2 ? escaped(part) : part)).join("");
   return parts.map((part, index) => {
     if (index % 2 === 0) return part;
@@ -98,7 +98,7 @@ export function looksSame(first, second, limit = Infinity) {
   return valueText(first).slice(0, limit).normalize() === valueText(second).slice(0, limit).normalize();
 }
 
-/** A value for people, with a distinction if the other value looks the same. */
+/** A value as text for people. If the other value looks the same, the text shows a difference, such as a digest. */
 export function distinctValue(value, other, limit = Infinity) {
   const shown = visibleText(valueText(value).slice(0, limit));
   if (value === undefined || other === undefined || !looksSame(value, other, limit)) return shown;
@@ -109,7 +109,7 @@ export function distinctValue(value, other, limit = Infinity) {
   return visibleText(stringify(value).slice(0, limit));
 }
 
-/** The first digits of the SHA-256 of bytes. Browsers compute it asynchronously. */
+/** An element with the first digits of the SHA-256 of bytes, which the browser computes asynchronously. */
 function digestNote(bytes) {
   const note = h("span", {}, "");
   // `subtle` is missing on insecure connections.
@@ -121,7 +121,7 @@ function digestNote(bytes) {
   return note;
 }
 
-/** For example `first edition, classic` or `amount 27, currency EUR`. */
+/** A value on one line, for example `first edition, classic` or `amount 27, currency EUR`. */
 export function brief(value) {
   const text = valueText(value);
   if (value === null || typeof value !== "object" || !/^[[{]/.test(text)) return text.split("\n", 1)[0];
@@ -129,7 +129,7 @@ export function brief(value) {
   return parts.join(", ");
 }
 
-/** Only items are links. */
+/** The name and the label of an entity. For an item, they are a link. */
 export function entityLink(name, label, at) {
   const [kind, number] = name.split(":");
   const text = [h("span", { class: "entity" }, name), label ? [" ", label] : null];
@@ -164,7 +164,7 @@ export class View {
 
   leave() { this.request?.abort(); }
 
-  /** The signal of a new request, which ends the previous one. */
+  /** Aborts the previous request of the view, and returns the signal for a new one. */
   begin() {
     this.request?.abort();
     this.request = new AbortController();

@@ -55,7 +55,7 @@ async function propose(app, title, path, request, done = () => {}) {
       await app.refresh();
       toast(app, `Entry ${made.revision}: ${note.value || made.note}`, true);
     } catch (error) {
-      // The journal may take no more commits, which `refresh` shows.
+      // If the journal takes no more commits, `refresh` shows it.
       if (error.status >= 500) app.refresh().catch(() => {});
       replace(content, h("p", { class: "note bad" }, sentence(error.message)), error.status === 409 ? h("button", { type: "button", onclick: preview }, "Preview again") : null);
     }

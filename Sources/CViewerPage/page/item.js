@@ -48,7 +48,7 @@ export class ItemView extends View {
       strip);
   }
 
-  /** The newest changes or, if these are all after the chosen point, those up to it. */
+  /** The newest changes or, if they are all after the shown point in time, the newest changes up to that point. */
   async changes(signal) {
     const { app, name } = this;
     const history = await get(`entities/${name}/history`, { limit: shownChanges }, signal);
@@ -115,7 +115,7 @@ export class ItemView extends View {
   }
 }
 
-/** All changes of an entity with their digests, or the newest 10,000. */
+/** The changes of an entity up to a point in time, at most the newest 10,000, with the digests of their entries. */
 async function wholeHistory(name, at) {
   const whole = { history: [], digests: {}, next: at };
   for (let part = 0; part < 10 && whole.next !== null; part++) {

@@ -5,9 +5,9 @@ import { View, brief, counted, debounce, h, replace, sentence } from "./dom.js";
 import { restoreItems } from "./edit.js";
 
 const pageCount = 60;
-/** Browsers limit elements to some height, in pixels. In a longer list, a pixel of scrolling is several rows. */
+/** The maximum height of the list in pixels: browsers limit the height of elements. A longer list scrolls faster. */
 const tallest = 8_000_000;
-/** The longest list that can be selected as a whole. */
+/** The maximum number of items in a list that can be selected as a whole. */
 const mostChosen = 5000;
 
 export class ItemsView extends View {
@@ -47,7 +47,7 @@ export class ItemsView extends View {
 
   set(name, value) { this.app.setParameter(name, value, { replaces: name === "text" }); }
 
-  /** Null ends the selection. */
+  /** Selects the items with these numbers. Null ends the selection. */
   setSelection(numbers) {
     this.selection = numbers && new Set(numbers);
     this.showSelection();
@@ -111,7 +111,7 @@ export class ItemsView extends View {
     const generation = this.generation;
     if (this.asked.has(page)) return;
     this.asked.set(page, true);
-    // An answer with large items has only the first of the page, and the next request continues there.
+    // If items are large, a response has only the first items of the page. The next request continues after them.
     const part = this.shownGeneration === generation ? this.pages.get(page) : null;
     const known = part?.complete ? part.items : [];
     let found;
@@ -131,7 +131,7 @@ export class ItemsView extends View {
     if (isNew) { this.showGroups(found); this.showSelection(); }
     this.showCount(found);
     this.draw();
-    // The next request continues a long search.
+    // If the search has not ended, the next request continues it.
     if (found.complete) return;
     setTimeout(() => {
       if (generation !== this.generation) return;
@@ -161,7 +161,7 @@ export class ItemsView extends View {
     fill(this.kind, query.kind, [["", "All kinds"], ...found.kinds.map((kind) => [kind.kind, kind.kind + count(kind)])]);
     fill(this.category, query.category, [["", "All categories"], ...found.categories.map((category) => [String(category.id), category.name + count(category)])]);
     this.categories = new Map(found.categories.map((category) => [category.id, category]));
-    // The server lists the first 200. If these are all, a missing category was erased.
+    // The server lists at most 200 categories. If it lists all, a category that it does not list was erased.
     this.hasAllCategories = found.categories.length < 200;
     const names = new Set(found.items.flatMap((item) => Object.keys(item.attributes)));
     const sorts = [["", "By number"], ["-@modified", "Last changed"], ["-@created", "Last added"], ...[...names].sort().slice(0, 40).flatMap((name) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]])];
@@ -257,7 +257,7 @@ export class ItemsView extends View {
       this.chip(item), h("span", { class: "kind" }, item.kind));
   }
 
-  /** A link or, while items are being selected, a checkbox. */
+  /** The row of an item: a link or, while items are being selected, a checkbox. */
   place(item, style, ...content) {
     const { selection } = this;
     if (!selection) return h("a", { class: "row", href: `/items/${item.id}`, style, "data-item": item.id }, content);

@@ -1,12 +1,12 @@
 // JSON whose numbers keep all their digits.
 
-/** The key of an object that represents a number: random, so that no value of a journal has it. */
+/** The key of an object that represents a number. The key is random, so that no value of a journal has it. */
 const key = `number-${Math.random().toString(36).slice(2)}`;
 const written = new RegExp(`\\{\\s*"${key}":\\s*"([^"]*)"\\s*\\}`, "g");
 
 /**
  * Parses JSON. A number whose text JavaScript would change, such as `9007199254740993` or `1.0`, becomes an object that
- * `numberText` and `stringify` understand. All other numbers are numbers.
+ * `numberText` and `stringify` understand. All other numbers become JavaScript numbers.
  */
 export function parse(text) {
   const token = /"|-?\d[\d.eE+-]*/g;

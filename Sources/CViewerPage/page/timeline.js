@@ -82,7 +82,7 @@ export class Timeline {
         ? await get("timeline", { buckets: 200, from: new Date(this.range[0]).toISOString(), to: new Date(this.range[1]).toISOString() })
         : this.whole;
       this.draw();
-      // The history is still being read.
+      // The server is still reading the history.
       if (this.whole.through < this.whole.newest) setTimeout(() => this.refresh(), 200);
     } catch { /* Repeated when the next entry arrives. */ }
     this.isLoading = false;
@@ -97,7 +97,7 @@ export class Timeline {
     const each = width / shown.bucketCount;
     for (const bucket of shown.buckets) {
       const all = total(bucket);
-      // Bars grow with the square root, so that one entry is visible next to thousands.
+      // The height of a bar is the square root of its count, so that one entry is visible next to thousands.
       const full = Math.max(3, Math.sqrt(all / most) * height);
       let y = height;
       [...bucket.counts, bucket.unreadable ?? 0].forEach((count, index) => {
@@ -148,7 +148,7 @@ export class Timeline {
     this.window.style.width = `${(high - low) * 100}%`;
   }
 
-  /** From 0 to 1; null if the revision is not shown. */
+  /** The position of a revision, from 0 to 1; null if the revision is not shown. */
   placeOf(revision) {
     const buckets = this.shown?.buckets ?? [];
     const bucket = buckets.find((bucket) => bucket.first <= revision && revision <= bucket.last);
@@ -156,7 +156,7 @@ export class Timeline {
     return (bucket.bucket + (revision - bucket.first + 0.5) / (bucket.last - bucket.first + 1)) / this.shown.bucketCount;
   }
 
-  /** The newest revision at or left of a position. */
+  /** The newest revision at or left of a position, which is from 0 to 1. */
   revisionAt(place) {
     const buckets = this.shown?.buckets ?? [];
     const exact = place * (this.shown?.bucketCount ?? 1);

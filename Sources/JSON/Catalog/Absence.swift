@@ -3,14 +3,14 @@ package import CatalogModel
 /// The error that says why an entity does not exist at a revision.
 package struct Absence: Error, CustomStringConvertible {
   package let description: String
-  /// The revision of the entity's last event up to then; nil if it had none.
+  /// The revision of the entity's last event up to the requested revision; nil if the entity had no event yet.
   package let revision: Revision?
 }
 
 extension Journal where State == Catalog {
   /// Why an entity does not exist at a revision.
-  /// - Parameter namingErasure: whether to name the entry that erased the entity. This reads all later
-  ///   entries.
+  /// - Parameter namingErasure: whether the description names the entry that erased the entity. Finding that entry
+  ///   reads all later entries.
   package func absence(
     of entity: EntityKey, at revision: Revision, namingErasure: Bool = true
   ) throws -> Absence {
@@ -28,7 +28,7 @@ extension Journal where State == Catalog {
 
   private func reason(of last: EntityChange, _ name: String, _ namingErasure: Bool) throws -> String {
     let isDeleted = last.event.operation == .delete
-    // Before a deletion that was not pruned, the entity had a record.
+    // If a deletion was not pruned but has no record before it, the entity's content was erased.
     guard isDeleted, last.isPruned || last.before != nil else {
       let erasure = try (namingErasure ? erasure(of: last.event.entity) : nil).map { entry in
         "; entry \(entry.revision) erased it" + (entry.author.isEmpty ? "" : ", by \(entry.author)")

@@ -1,24 +1,24 @@
 package import CatalogModel
 package import Foundation
 
-/// An entry, or a part of one, and with it who made the entry, when and why.
+/// An entry or a part of an entry, with the date, author and note of the entry.
 ///
-/// All listings get these facts from here, so they treat erased annotations and the clock's date alike.
+/// All listings use this protocol, so they treat erased annotations and clock dates in the same way.
 package protocol Attributed {
   /// The entry's date, by which entries are ordered.
   var date: Date { get }
-  /// The date by the clock or the caller.
+  /// The date that the clock or the caller gave when the entry was made.
   var clockDate: Date { get }
-  /// Who made the entry; empty if that was erased.
+  /// The author of the entry; empty if the author was erased.
   var author: String { get }
-  /// Why; empty if that was erased.
+  /// The note of the entry; empty if the note was erased.
   var note: String { get }
   /// Whether author and note have been erased.
   var isAnnotationErased: Bool { get }
 }
 
 extension Attributed {
-  /// The clock's date, if it differs from the entry's by more than two correct clocks would.
+  /// The clock's date; nil if it is within a second of the entry's date, as with correct clocks.
   package var differingClockDate: Date? { abs(date.timeIntervalSince(clockDate)) > 1 ? clockDate : nil }
 
   /// The first line of the note that is not blank.

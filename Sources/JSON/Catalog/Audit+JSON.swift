@@ -10,8 +10,8 @@ extension Date {
 }
 
 extension JSONObject {
-  /// When, by whom and why an entry was made. The clock's date is a member only if it differs. Erased authors
-  /// and notes are null; without a readable entry, the date is null too.
+  /// The date, author and note of an entry. `clockDate` is a member only if it differs from the date. An erased
+  /// author and note are null. If `entry` is nil, the date is null too.
   package static func attribution(of entry: (some Attributed)?) -> JSONObject {
     let isKnown = entry?.isAnnotationErased == false
     return [
@@ -22,7 +22,7 @@ extension JSONObject {
 }
 
 extension Journal where State == Catalog {
-  /// Nil if history starts after the version.
+  /// The first revision of the history; nil if it is later than the version.
   package func firstRevision(through version: Version<Catalog>) throws -> Revision? {
     let first = try revision(at: .start) + 1
     return version.revision >= first ? first : nil
@@ -32,7 +32,7 @@ extension Journal where State == Catalog {
     try readable { try entry(at: revision) }
   }
 
-  /// Nil if an entry that `body` reads was pruned or is damaged.
+  /// The result of `body`; nil if an entry that `body` reads was pruned or is damaged.
   package func readable<Result>(_ body: () throws -> Result) throws -> Result? {
     do {
       return try body()
@@ -91,14 +91,14 @@ extension FoundEntity {
 }
 
 extension Catalog.Tag {
-  /// - Parameter entry: the entry of revision ``created``; nil if it can't be read.
+  /// - Parameter entry: the entry that made the tag, of revision ``created``; nil if it can't be read.
   package func json(made entry: Entry?) -> JSONObject {
     ["name": name, "revision": revision, .members: JSONObject.attribution(of: entry)]
   }
 }
 
 extension RestorePlan {
-  /// - Parameter revision: nil if the plan was not committed.
+  /// - Parameter revision: the revision of the plan's entry; nil if the plan was not committed.
   package func json(revision: Revision?, isDryRun: Bool) -> JSONObject {
     [
       "revision": revision, "dryRun": isDryRun, "changes": changes.map { Catalog.json(of: $0) },

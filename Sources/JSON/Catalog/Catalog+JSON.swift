@@ -1,6 +1,6 @@
 package import CatalogModel
 
-// Each entity is one object. The documentation and scripts rely on the names of its members.
+// Each entity is one JSON object. Documentation and scripts rely on the names of the members.
 extension Catalog.Category {
   package var json: JSONObject {
     ["id": id.number, "name": name, "color": color?.hex, "created": created, "modified": modified]

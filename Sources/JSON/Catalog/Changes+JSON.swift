@@ -4,11 +4,11 @@ extension Catalog {
   /// An event as `journal log --json` prints it:
   /// `{"operation":"update","entity":"item:42","previous":12,"changes":{…}}`.
   ///
-  /// `changes` has a member for each part that the event sets; it is empty for a deletion. An item has `kind`,
-  /// `category` (null if the item leaves its category), `attributes` (those that are set) and `removed` (the names of
-  /// those that are removed). A category has `name` and `color` (null if it is removed), an image `item`, `name`,
-  /// `mediaType`, `byteCount` and `sha256`, and a tag `name` and `revision`. An erased event has `"erased":true` and no
-  /// changes.
+  /// `changes` has a member for each part that the event sets, and none for a deletion. For an item, these are `kind`,
+  /// `category` (null if the item leaves its category), `attributes` (those set) and `removed` (the names of removed
+  /// ones). For a category, they are `name` and `color` (null if the color is removed); for an image, `item`, `name`,
+  /// `mediaType`, `byteCount` and `sha256`; for a tag, `name` and `revision`. An erased event has `"erased":true` and
+  /// no changes.
   package static func json(of event: JournalEvent) -> JSONObject {
     var fields: [UInt8: FieldValue] = [:]
     var attributes: [String: FieldValue] = [:]
@@ -42,7 +42,7 @@ extension Catalog {
       ])
   }
 
-  /// As ``json(of:)-(JournalEvent)``, but `changes` has the old and the new value of each part.
+  /// An event as in ``json(of:)-(JournalEvent)``, but with the old and the new value of each part in `changes`.
   package static func json(of event: JournalEvent, changing parts: [PartChange]) -> JSONObject {
     json(of: event, json(of: parts, of: event.entity.kind))
   }
@@ -55,8 +55,8 @@ extension Catalog {
     ]
   }
 
-  /// `{"title":{"old":"Dun","new":"Dune"},"@category":{"new":3}}`: `old` or `new` is omitted if there is none. The byte
-  /// count of an image is omitted, because the digest is enough.
+  /// Changed parts: `{"title":{"old":"Dun","new":"Dune"},"@category":{"new":3}}`. `old` is omitted for an added part,
+  /// `new` for a removed one. The byte count of an image is omitted, because the digest is enough.
   package static func json(of parts: [PartChange], of kind: EntityKind) -> JSONObject {
     func value(_ value: FieldValue?, _ key: FieldKey) -> any JSONWritable {
       ifAny(value.map { shown($0, key, of: kind) })
@@ -68,7 +68,7 @@ extension Catalog {
       })
   }
 
-  /// `{"entity":"item:42","operation":"update","changes":{…}}`
+  /// A difference of an entity: `{"entity":"item:42","operation":"update","changes":{…}}`
   package static func json(of difference: EntityDifference) -> JSONObject {
     [
       "entity": name(of: difference.entity), "operation": difference.operation.name,

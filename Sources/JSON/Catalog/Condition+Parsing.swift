@@ -11,13 +11,13 @@ extension EntityQuery.Condition {
   /// or shorter, `2026-08-01 10:00`, `2026-08-01` or `2026-08`.
   /// - Parameters:
   ///   - text: a field, one of `=`, `!=`, `<`, `<=`, `>`, `>=` and `^=` (begins with), and a value.
-  ///   - timeZone: the zone of a date that names none.
-  /// - Throws: `JournalError` with code `wrongUse` if the text has another form, or `invalidSelector` for a day that did
-  ///   not exist in the zone.
+  ///   - timeZone: the zone of a date that names no zone.
+  /// - Throws: `JournalError` with code `wrongUse` if the text has another form, or `invalidSelector` for a day that
+  ///   did not exist in the zone.
   package init(parsing text: String, timeZone: TimeZone = .gmt) throws(JournalError) {
     let operators = ["!=", ">=", "<=", "^=", "=", ">", "<"]
     let places = operators.compactMap { sign in text.firstRange(of: sign).map { (sign, $0) } }
-    // The first operator counts, and the longer one of two at the same place.
+    // The first operator counts; if two begin at the same place, the longer one.
     let first = places.min { ($0.1.lowerBound, $1.0.count) < ($1.1.lowerBound, $0.0.count) }
     let field = first.map { text[..<$0.1.lowerBound].trimmingCharacters(in: .whitespaces) } ?? ""
     guard let (sign, place) = first, !field.isEmpty else {
@@ -43,13 +43,13 @@ extension EntityQuery.Condition {
     case "^=": self.init(field, in: [.prefix(value)])
     default:
       self.init(
-        // To find the text "null", it must be written in JSON.
+        // null finds missing values. The text "null" can be found only if it is in quotation marks, as in JSON.
         field, isOne: literal.isNull ? [.null] : [.string(value), literal],
         in: dates.map { [.from($0.first, through: $0.last)] } ?? [], isNegated: sign == "!=")
     }
   }
 
-  /// Fails if the operator or the field is probably a mistake.
+  /// Throws `wrongUse` if the operator or the field is probably a mistake.
   private static func check(
     _ field: String, _ sign: String, _ value: String, _ text: String
   ) throws(JournalError) {
@@ -66,7 +66,7 @@ extension EntityQuery.Condition {
         "there is no operator \(sign)\(next); write != for another value, <= or >= for a range; a text that begins "
           + "with \(next) is written in JSON, \(field)\(sign)\"\(value)\"")
     }
-    // A path in an attribute may begin with any name; a field must be one of the catalog's.
+    // An attribute may have any name, but a name with one @ must be a field of the catalog.
     if field.hasPrefix("@"), !field.hasPrefix("@@") { _ = try NamedParts([field]) }
     if field == "@category", Int(value) == nil, value != "null" {
       throw JournalError(

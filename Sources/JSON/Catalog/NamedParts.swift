@@ -3,10 +3,10 @@ package import CatalogModel
 /// The parts that a restore covers, by name: `title`, `@category`.
 package struct NamedParts: Sendable {
   fileprivate let names: [String]
-  /// The parts of each kind of entity. A field such as `@name` has another number in each kind.
+  /// The parts of each kind of entity. The number of a field such as `@name` differs between kinds.
   package let byKind: [EntityKind: Set<FieldKey>]
 
-  /// - Throws: ``JournalError`` with code `wrongUse` if no kind of entity has a field of a name.
+  /// - Throws: ``JournalError`` with code `wrongUse` if a name with `@` is not a field of any kind of entity.
   package init(_ names: [String]) throws(JournalError) {
     var byKind: [EntityKind: Set<FieldKey>] = [:]
     for name in names {
@@ -27,7 +27,7 @@ package struct NamedParts: Sendable {
 }
 
 extension Catalog {
-  /// `; the catalog's own field is @kind` for the name `kind`; empty if no field has the name.
+  /// The end of an error message, such as `; the catalog's own field is @kind`; empty if `name` is no field.
   package static func hint(forFieldWithoutSign name: String) -> String {
     let isField = kindNames.indices.contains { number in
       fieldNames(of: EntityKind(rawValue: UInt8(number))).contains(name)
@@ -37,9 +37,9 @@ extension Catalog {
 }
 
 extension Journal where State == Catalog {
-  /// Fails if no entity to restore has one of the parts: an attribute neither now nor at the point, or a
-  /// field of other kinds only.
-  /// - Parameter entities: nil for everything.
+  /// Throws if one of the parts is in no entity to restore: an attribute that none has now or at `point`, or a field
+  /// that only other kinds have.
+  /// - Parameter entities: the entities to restore; nil for all.
   /// - Throws: ``JournalError`` with code `notFound`, which names the part.
   /// - Complexity: O(n) for n entities.
   func check(
@@ -47,7 +47,7 @@ extension Journal where State == Catalog {
   ) throws {
     let states = [state, try state(asOf: point)]
     var kinds = Set(entities?.map(\.kind) ?? [.item, .category, .image])
-    // The images of an item are restored with it.
+    // The images of an item are restored with the item.
     func hasImages(_ entity: EntityKey) -> Bool {
       entity.kind == .item && states.contains { $0.referrers(to: entity).contains { $0.kind == .image } }
     }

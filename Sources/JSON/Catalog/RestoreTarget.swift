@@ -1,16 +1,16 @@
 package import CatalogModel
 import EntitySearch
 
-/// What a command or a request asks to restore.
+/// The entities that a command or a request asks to restore.
 package enum RestoreTarget {
   case everything
   case entities([EntityKey])
-  /// All items that have or had a kind.
+  /// All items that are of a kind now, or were at the point in time.
   case kind(String)
-  /// Categories, and the items that are or were in them.
+  /// Categories, and the items that are in them now, or were at the point in time.
   case categories(Set<CategoryID>)
 
-  /// - Throws: ``JournalError`` with code `wrongUse` for a tag or a rule.
+  /// - Throws: ``JournalError`` with code `wrongUse` if one of the entities is a tag or a rule.
   package static func check(_ entities: [EntityKey]) throws(JournalError) {
     guard let kept = entities.first(where: { !Catalog.isRestored($0.kind) }) else { return }
     let reason =
@@ -22,13 +22,13 @@ package enum RestoreTarget {
 }
 
 extension Journal where State == Catalog {
-  /// The plan of a restore as of a point in time.
+  /// Plans a restore as of a point in time.
   /// - Parameters:
   ///   - parts: the parts to restore; nil for all.
-  ///   - deletesNew: whether to delete named entities that did not exist then, or everything if nothing did.
-  /// - Throws: ``JournalError`` with code `wrongUse` for a tag or a rule, or `notFound` if no item has the kind, or nothing
-  ///   that is to be restored has one of the parts; ``Absence`` if there is nothing to do because an entity does not
-  ///   exist.
+  ///   - deletesNew: whether to delete the named entities, or everything, if they did not exist at the point.
+  /// - Throws: ``JournalError`` with code `wrongUse` if a named entity is a tag or a rule, or `notFound` if no item has
+  ///   the kind, or no entity to restore has one of the parts; ``Absence`` if a named entity exists neither now nor at
+  ///   the point, so that there is nothing to do.
   package func planRestore(
     of target: RestoreTarget, _ parts: NamedParts?, asOf point: RevisionSelector, keepsNew: Bool,
     deletesNew: Bool
@@ -51,7 +51,7 @@ extension Journal where State == Catalog {
       entities = try ids.sorted().flatMap { try self.entities(ofCategory: $0, asOf: point) }
     }
     let isGroup = entities != nil && named.isEmpty
-    // Of a group, those that are deleted have no parts to restore.
+    // Deleted entities of a group have no parts to restore.
     if parts != nil, isGroup { entities?.removeAll { state.record(of: $0) == nil } }
     let plan = try planRestore(
       of: entities.map(RestoreScope.entities) ?? .everything, asOf: point, fieldsByKind: parts?.byKind,

@@ -1,12 +1,12 @@
 package import CatalogModel
 
-/// A state in JSON, made in pieces, so that it takes little memory whatever its size.
+/// The JSON of a state, made in pieces, so that even a large state takes little memory.
 package struct StateText {
   private static let pieceByteCount = 64 << 10
 
   private let catalog: Catalog
   private var writer = JSONWriter()
-  /// The lists that are not yet written.
+  /// The lists that are not yet completely written.
   private var lists: [(key: String, elements: AnyIterator<JSONObject>)]
 
   /// The state as `replay --json` prints it.
@@ -18,8 +18,8 @@ package struct StateText {
       ])
   }
 
-  /// An object with the members `categories`, `items` and `images`, each in the order of numbers.
-  /// - Parameter head: the members before these.
+  /// An object with the members `categories`, `items` and `images`, each in the order of the entities' numbers.
+  /// - Parameter head: the members before `categories`.
   package init(_ catalog: Catalog, head: JSONObject = [:]) {
     self.catalog = catalog
     lists = [
@@ -43,8 +43,8 @@ package struct StateText {
   }
 
   /// The next piece; nil at the end.
-  /// - Throws: ``JournalError`` if a part of the state could not be read. The pieces so far are then
-  ///   incomplete.
+  /// - Throws: ``JournalError`` if a part of the state could not be read. The pieces returned so far are then not
+  ///   complete JSON.
   package mutating func next() throws(JournalError) -> [UInt8]? {
     while let list = lists.first, writer.bytes.count < Self.pieceByteCount {
       if let element = list.elements.next() {

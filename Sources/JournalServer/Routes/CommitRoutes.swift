@@ -141,7 +141,7 @@ extension JournalAPI {
     }
   }
 
-  /// The limit of a record: a larger item could not be committed.
+  /// The maximum bytes of a JSON body: the limit of a record, because a larger item could not be committed.
   private static let bodyByteLimit = 16 << 20
 
   private func check(_ byteCount: Int?, within limit: Int) throws(APIError) {
@@ -177,7 +177,7 @@ extension JournalAPI {
     return .json(try journal.entry(at: commit.revision).json, status: 201)
   }
 
-  /// Remembers an error after which the journal takes no more commits.
+  /// Runs a commit. Adds details to a conflict, and remembers an error after which no more commits are possible.
   private func committing(
     _ expected: Expectations, _ body: ([Expectation]) throws -> Commit<Void>
   ) throws -> Commit<Void> {
@@ -186,7 +186,7 @@ extension JournalAPI {
     } catch let error as JournalError where error.code == .conflict {
       throw try conflict(error, expected)
     } catch let error as JournalError where error.endsCommits {
-      // Later errors have the same cause.
+      // Only the first error is kept, because later errors have the same cause.
       refusal.withLock { refusal in
         if refusal == nil { refusal = JournalError(.poisoned, error.message, cause: error.cause) }
       }
@@ -194,7 +194,7 @@ extension JournalAPI {
     }
   }
 
-  /// Adds to the error the changes since the client's versions, of at most a hundred entities.
+  /// The error with the changes since the versions that the client expected, of at most 100 entities.
   private func conflict(_ conflict: JournalError, _ expected: Expectations) throws -> APIError {
     var error = APIError(conflict, hiding: journal.url.path)
     let state = journal.state
@@ -269,8 +269,8 @@ extension JournalAPI {
     return try carryOut(plan, body, request)
   }
 
-  /// Commits the plan, unless the request is a dry run, or the plan has conflicts or differs from the
-  /// previewed one.
+  /// Commits the plan, unless the request is a dry run, or the plan has conflicts or differs from the plan that was
+  /// previewed.
   private func carryOut(_ plan: RestorePlan, _ body: Members, _ request: HTTPRequest) throws -> HTTPResponse {
     let expected = try Expectations(request.headers["if-match"])
     let isDryRun = try body.flag("dryRun")
@@ -308,7 +308,7 @@ extension JournalAPI {
 }
 
 extension RestorePlan {
-  /// The identity of a plan.
+  /// The digest of the changes, by which a request names the plan that was previewed.
   fileprivate var digest: String {
     var writer = JSONWriter()
     writer.value(changes.map { Catalog.json(of: $0) })

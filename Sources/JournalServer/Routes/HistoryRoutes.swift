@@ -243,8 +243,8 @@ extension JournalAPI {
     }
   }
 
-  /// A page of the differences between two revisions, and the count of all. The first page reads the events
-  /// between the revisions; later pages look up their entities in both states.
+  /// A page of the differences between two revisions, and the count of all differences. For the first page, the events
+  /// between the revisions are read. For later pages, entities are looked up in both states.
   private func differences(
     from: Revision, to: Revision, of entity: EntityKey?, _ offset: Int, _ limit: Int
   ) throws -> (total: Int, page: [EntityDifference]) {
@@ -313,7 +313,7 @@ extension JournalAPI {
       throw APIError(
         isPruned ? 410 : 404, isPruned ? "pruned" : "notFound", "there is no revision \(after)")
     }
-    // Failures must precede the status 200, or clients would connect again and again.
+    // A failure must be reported before the status 200 is sent, or clients would connect again and again.
     _ = try journal.waitForEntry(after: after, atMost: .zero)
     if let failure = journal.nodeFailure { throw failure }
     return HTTPResponse(

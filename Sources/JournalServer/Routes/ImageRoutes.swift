@@ -6,7 +6,7 @@ import Locks
 // The bytes of images. Browsers must not run anything in them: the response has the media type of a known
 // picture or a generic one, forbids sniffing, and sandboxes the content in an opaque origin.
 
-/// Opens blobs, and checks the digest of each the first time. Safe to use from any thread.
+/// Opens blobs. Checks the digest of a blob when it is first opened. Safe to use from any thread.
 final class ImageCheck: Sendable {
   private static let mostKept = 100_000
   private let blobs: BlobStore
@@ -110,7 +110,7 @@ extension JournalAPI {
 enum ByteRange: Equatable {
   case part(Range<Int>)
   case outside
-  /// The header requests several parts or another unit, which a server may ignore.
+  /// The whole image: a server may ignore a header that requests several parts or another unit.
   case everything
 
   init(_ header: String, count: Int) {

@@ -1,9 +1,9 @@
 import CatalogModel
 import HTTPServer
 
-/// A method and a path of the API, with its description and the function that handles it.
+/// A method and a path of the API, with a description and the function that handles requests.
 ///
-/// Routes also check parameters, and `GET /api/openapi.json` is made of them.
+/// Routes also check parameters, and `GET /api/openapi.json` is generated from the routes.
 struct Route: Sendable {
   enum Work: Sendable {
     case read(@Sendable (JournalAPI, Parameters) throws -> HTTPResponse)
@@ -76,7 +76,7 @@ struct Route: Sendable {
     steps = path.split(separator: "/", omittingEmptySubsequences: false)
   }
 
-  /// The values of the steps in braces; nil if the path is another route's.
+  /// The values in the path of this route's steps in braces; nil if the path does not match this route.
   func match(_ path: String) -> [String: String]? {
     let given = path.split(separator: "/", omittingEmptySubsequences: false)
     guard given.count == steps.count else { return nil }
@@ -92,7 +92,7 @@ struct Route: Sendable {
   }
 
   /// The route of a request, and the values of the steps in braces.
-  /// - Throws: ``APIError`` if there is none.
+  /// - Throws: ``APIError`` if no route matches.
   static func of(_ request: HTTPRequest) throws(APIError) -> (route: Route, path: [String: String]) {
     let method = request.method == "HEAD" ? "GET" : request.method
     for route in all where route.method == method {
@@ -108,7 +108,7 @@ struct Parameter: Sendable {
     /// A text in a parameter that may be repeated.
     case texts
     case integer
-    /// A whole number.
+    /// A whole number in a range; without the parameter, a default.
     case count(ClosedRange<Int>, else: Int)
   }
 
@@ -166,7 +166,7 @@ struct Parameters {
   private let route: Route
   private let path: [String: String]
 
-  /// - Throws: ``APIError`` if a parameter is unknown, or repeated although it may not be.
+  /// - Throws: ``APIError`` if a parameter is unknown, is required but missing, or is repeated but not of form `texts`.
   init(_ request: HTTPRequest, of route: Route, path: [String: String]) throws(APIError) {
     (self.request, self.route, self.path) = (request, route, path)
     let known = route.parameters.filter { $0.place == .query }
@@ -188,10 +188,10 @@ struct Parameters {
 
   func step(_ name: String) -> String { path[name] ?? "" }
 
-  /// Nil if the text is missing or empty.
+  /// The text of a query parameter; nil if it is missing or empty.
   func text(_ name: String) -> String? { request.value(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// On if the value is `1`, `true` or empty.
+  /// Whether the query parameter is present with the value `1`, `true` or an empty one.
   func flag(_ name: String) throws(APIError) -> Bool {
     switch request.value(name) {
     case nil, "0"?, "false"?: return false

@@ -7,9 +7,9 @@ import Locks
 
 // Routes of states: facts about the journal, items and entities.
 
-/// Parts of several examples.
+/// Texts that several examples share.
 enum Example {
-  /// The attribution of the second entry.
+  /// The date, author and note of the second entry.
   static let spelling = #""date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling""#
   static let dune = #"""
     {"id":1,"kind":"book","category":1,"attributes":{"stars":5,"title":"Dune"},"images":[1],"created":1,"modified":2}
@@ -130,7 +130,7 @@ extension JournalAPI {
     ])
   }
 
-  /// Why entries of other processes are no longer seen; nil if they are.
+  /// The error after which entries of other processes are no longer seen; nil while they are seen.
   private var followingProblem: JournalError? {
     do { _ = try journal.waitForEntry(after: journal.head.revision, atMost: .zero) } catch {
       return error as? JournalError
@@ -194,7 +194,7 @@ extension JournalAPI {
     }
   }
 
-  /// The kinds and categories of items. Only the items of small catalogs are counted.
+  /// The kinds and categories of items. The items of each are counted only if the catalog has at most 20,000 items.
   private func groups(of catalog: Catalog) -> JSONObject {
     let isCounted = catalog.itemCount <= 20_000
     let all = catalog.kinds
@@ -240,7 +240,7 @@ extension JournalAPI {
     }
     let item = entity.kind == .item ? catalog.item(EntityID(entity.number)) : nil
     let category = item?.category.map { category -> JSONObject in
-      // An item keeps a category that was erased.
+      // An item keeps its reference to a category that was erased.
       catalog.category(category)?.json ?? ["id": category.number, "erased": true]
     }
     var response = HTTPResponse.json([

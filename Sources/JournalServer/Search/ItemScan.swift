@@ -5,9 +5,9 @@ import EntitySearch
 /// An ``ItemSearch`` in progress in one state. Items are scanned in steps, so that no request waits for the
 /// scan of a whole catalog.
 ///
-/// A search for items of a kind uses the indexes on attributes that queries have built or layers have: first
-/// one by which a condition finds few items, otherwise that of the first sort key, which finds a page before
-/// all items are scanned.
+/// A search for items of one kind uses an index on an attribute, if a query has built one or a layer has one. It
+/// prefers an index with which a condition finds few items. Otherwise it uses the index on the first sort key, which
+/// finds a page before all items are scanned.
 struct ItemScan: Sendable {
   private enum Source: Sendable {
     case everything
@@ -17,7 +17,7 @@ struct ItemScan: Sendable {
 
   /// A sorted search selects at least this many items.
   private static let leastNeeded = 1024
-  /// The time for counting after a page is found, so that the count of a small catalog is exact at once.
+  /// How long a scan continues to count after it has found a page, so that the first count of a small catalog is exact.
   private static var countingTime: Duration { .milliseconds(20) }
 
   private let catalog: Catalog
@@ -27,16 +27,16 @@ struct ItemScan: Sendable {
   /// Whether all scanned items match, so that their records need not be read.
   private let isFree: Bool
 
-  /// The items found so far, in order. A sorted search has none before the scan is complete, and then the
-  /// first ones.
+  /// The numbers of the items found so far, in order. In a sorted search, this is empty until the scan is complete, and
+  /// then has the first ``needed`` items.
   private var numbers: [Int] = []
   private var matchCount = 0
   private var selection: Selection?
-  /// The items in the order of the index of the first sort key, if there is one.
+  /// A walk over the index on the first sort key; nil if there is no such index, or the walk has ended.
   private var walk: OrderedWalk?
   /// The number of items that a sorted search selects.
   private var needed = 0
-  /// Where the scan continues: a number or, for listed numbers, an index.
+  /// Where the scan continues: the number of an item or, if ``source`` is a list of numbers, an index in this list.
   private var next = 0
   private var isAtEnd = false
 
@@ -80,34 +80,34 @@ struct ItemScan: Sendable {
     countsEverything ? catalog.itemCount : max(matchCount, walk?.numbers.count ?? 0)
   }
 
-  /// Whether all items match, and the first ones are known without sorting.
+  /// Whether all items match, and their order is known without sorting.
   private var countsEverything: Bool { countsEverything(walking: walk != nil) }
 
   private func countsEverything(walking: Bool) -> Bool {
     if case .everything = source, isFree, orders.isEmpty || walking { true } else { false }
   }
 
-  /// Whether this many items, or all, are known in order.
+  /// Whether the first `count` items in order are known, or all if fewer match.
   func hasFound(_ count: Int) -> Bool {
     let found = max(walk?.numbers.count ?? 0, numbers.count)
     return found >= count || isAtEnd && found >= matchCount
   }
 
   func page(offset: Int, limit: Int) -> [Catalog.Item.ID] {
-    // Both lists begin with the first items.
+    // Both lists begin with the first items in order, so the longer one is used.
     let walked = walk?.numbers ?? []
     let found = walked.count > numbers.count ? walked : numbers
     return found.dropFirst(offset).prefix(limit).map { EntityID($0) }
   }
 
-  /// Scans until this many items are known in order, everything was scanned, or the time is over. If that
-  /// many are already known, the time is used to count the others.
+  /// Scans until the first `count` items in order are known, everything was scanned, or `time` has elapsed. If these
+  /// items are already known, uses the time to count the other matches.
   mutating func advance(toward count: Int, atMost time: Duration) {
     if isAtEnd && hasFound(count) { return }
     if walk == nil { return scan(toward: count, atMost: time) }
     let start = ContinuousClock().now
     let isKnown = hasFound(count)
-    // If not all items match, a scan finds rare matches sooner, and counts them.
+    // If not all items match, half of the time is for a scan, which finds rare matches sooner and counts matches.
     walk(toward: count, until: start + (isFree ? time : time / 2))
     if walk == nil || isFree { return }
     let rest = start + time - ContinuousClock().now
@@ -116,9 +116,9 @@ struct ItemScan: Sendable {
 
   private mutating func walk(toward count: Int, until end: ContinuousClock.Instant) {
     guard var walk else { return }
-    // Moved out, so that changes do not copy it.
+    // The walk is moved out of `self`, so that changing it does not copy it.
     self.walk = nil
-    // If all items match, the walk also counts them.
+    // If all items of the kind match, but their number is not known, the walk also counts them.
     let needed = isFree && !countsEverything(walking: true) ? .max : count
     var readings = ClockReadings()
     func isOver() -> Bool { readings.isDue() && ContinuousClock().now >= end }
@@ -139,7 +139,7 @@ struct ItemScan: Sendable {
     let start = clock.now
     let lacksSome = count > needed && numbers.count < matchCount && !hasFound(count)
     if !orders.isEmpty, selection == nil && !isAtEnd || lacksSome {
-      // The scan starts again, because only the first items were kept.
+      // The scan starts, or starts again if too few of the first items were kept.
       needed = max(Self.leastNeeded, count * 2)
       selection = Selection(orders, needed: needed)
       (next, matchCount, isAtEnd, numbers) = (0, 0, false, [])
@@ -177,7 +177,7 @@ struct ItemScan: Sendable {
     selection = nil
   }
 
-  /// The item, if it matches. A nil row is looked up.
+  /// The item if it matches the query; otherwise nil. If `row` is nil, the item is looked up by its number.
   private func matching(
     _ number: Int, _ row: EntityRow?, _ readings: inout ClockReadings
   ) -> Catalog.Item? {
@@ -205,15 +205,15 @@ struct ItemScan: Sendable {
   }
 }
 
-/// Tells a search when to read the clock, which takes longer than to test a small item: after 64 items, or
-/// fewer large ones.
+/// Tells a search when to read the clock: after 64 items, or fewer large ones. Reading the clock takes longer than
+/// testing a small item.
 private struct ClockReadings {
-  /// Items since the last reading. A large item counts for as many as take the same time.
+  /// Items since the last reading. An item counts once more for each 4 KiB of its record.
   private var itemCount = 0
 
   mutating func note(_ record: EntityRecord) { itemCount += record.bytes.count / 4096 }
 
-  /// Called for each item.
+  /// Whether to read the clock now. Must be called once for each item.
   mutating func isDue() -> Bool {
     itemCount += 1
     if itemCount < 64 { return false }
@@ -228,7 +228,7 @@ extension ItemSearch {
     return catalog.indexCache.existingIndex(IndexDefinition(scope, order.path), in: catalog.itemTable)
   }
 
-  /// The items that an existing index finds for one of the conditions, in order. Nil if no index finds few.
+  /// The numbers of the items that an index finds for one of the conditions, in order; nil if each finds too many.
   fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
     let few = catalog.itemCount / 8
     for condition in query.conditions {

@@ -2,10 +2,10 @@ import CBOR
 import CatalogModel
 import EntitySearch
 
-/// A search for items by names that are known only at run time. ``ItemScan`` carries it out.
+/// A search for items by field names that are known only at run time. ``ItemScan`` carries out the search.
 struct ItemSearch: Sendable {
   var query: EntityQuery
-  /// The sort keys: each is an attribute, a path inside one such as `name.common`, or `@modified`, `@created` or `@kind`.
+  /// The sort keys: attributes, paths inside attributes such as `name.common`, and `@modified`, `@created` and `@kind`.
   ///
   /// Items that compare equal are in the order of their numbers, reversed if the last key is descending.
   private(set) var orders: [(field: String, order: QueryOrder)] = []
@@ -13,7 +13,7 @@ struct ItemSearch: Sendable {
   init(_ query: EntityQuery = EntityQuery()) { self.query = query }
 
   /// Adds a sort key: `title`, or `-stars` for the largest first.
-  /// - Throws: ``JournalError`` with code `wrongUse` without a field.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the text has no field.
   mutating func add(order text: String) throws(JournalError) {
     let isDescending = text.hasPrefix("-")
     let field = String(text.dropFirst(isDescending ? 1 : 0))

@@ -2,7 +2,7 @@ import CatalogModel
 import HTTPServer
 import Locks
 
-/// The parameters of a search without the page, compared by their bytes.
+/// The parameters of a search, without those that choose a page. Texts are compared by their bytes.
 struct SearchQuestion: Equatable, Sendable {
   private let texts: [[UInt8]]
   private let revision: Revision
@@ -14,11 +14,11 @@ struct SearchQuestion: Equatable, Sendable {
   }
 }
 
-/// A search that continues with each request for a page of it.
+/// A search that continues with each request for one of its pages.
 ///
 /// Safe to use from any thread.
 final class SearchInProgress: Sendable {
-  /// The time for which a request scans, before it answers with what was found.
+  /// How long a request scans before it responds with the items found so far.
   private static var patience: Duration { .milliseconds(200) }
   private let scan: Lock<ItemScan>
 

@@ -1,17 +1,17 @@
 import PropertyLists
 
-/// What all handles on one archive share: its object table, and the resolution of object numbers to values.
+/// The state that all values of one archive share: the object table, and the resolution of object numbers to values.
 ///
-/// After `init`, only the caches change, and they guard themselves. No function is recursive: values refer to their
+/// After `init`, only the cache of classes changes, under its own lock. No function is recursive: values refer to their
 /// parts by number, so the depth and the cycles of a graph cost no stack.
 final class ArchiveGraph: Sendable {
   let list: PropertyList
   let archiver: String
   let version: Int?
   let objects: References
-  /// Whether a dictionary whose only entry is `CF$UID` is a reference: in XML, which has no UIDs, and in a binary archive
-  /// that was converted from XML, as by `plutil` of libplist. Such an archive has such a dictionary among the values at
-  /// its top, where archivers write references. In other binary archives, it is an ordinary value.
+  /// Whether a dictionary whose only key is `CF$UID` is a reference. This is so in XML, which has no UIDs, and in a
+  /// binary archive that was converted from XML, for example by libplist's `plutil`. The latter has such a dictionary
+  /// at its top, where archivers write references. In other binary archives, these dictionaries are ordinary values.
   private let hasUIDDictionaries: Bool
   private let topHeader: ObjectHeader
   private let classes: ClassTable
@@ -66,15 +66,15 @@ final class ArchiveGraph: Sendable {
 
   var top: ArchivedFields { ArchivedFields(graph: self, header: topHeader, holder: nil) }
 
-  /// The object of the property list that holds a value. It is never a reference.
+  /// The object of the property list that holds a value. The object is never a reference.
   struct Place {
     let number: Int
     let header: ObjectHeader
-    /// The UID, if the object is itself an entry of the object table. Nil if it is inside one.
+    /// The UID if the object is an entry of the object table; nil if the object is inside an entry.
     let uid: Int?
   }
 
-  /// The place of the value of a field or an element, with references followed. Nil for nil.
+  /// The place of the value of a field or an element, with references followed; nil if the value is nil.
   ///
   /// - Parameter holder: The UID of the object that the field belongs to, for errors.
   func place(of number: Int, holder: Int?) throws(ArchiveError) -> Place? {
@@ -96,13 +96,13 @@ final class ArchiveGraph: Sendable {
 
   /// The entry of the object table that a UID names.
   ///
-  /// - Parameter holder: The UID of the object that refers to it, for errors.
+  /// - Parameter holder: The UID of the object that refers to the entry, for errors.
   func entry(_ uid: UInt64, from holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard let place = try place(ofEntry: uid, holder: holder) else { return .null }
     return try value(at: place, holder: holder)
   }
 
-  /// The value of a field or an element: the object of the property list with that number, with references followed.
+  /// The value of a field or an element, from its object number in the property list, with references followed.
   func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard let place = try place(of: number, holder: holder) else { return .null }
     return try value(at: place, holder: holder)
@@ -128,13 +128,13 @@ final class ArchiveGraph: Sendable {
     return try objects.number(at: Int(uid))
   }
 
-  /// The UID that an object of the property list represents, or nil.
+  /// The UID that an object of the property list represents; nil if the object is not a reference.
   func reference(_ header: ObjectHeader) throws(ArchiveError) -> UInt64? {
     if header.kind == .uid { return UInt64(try list.uid(header)) }
     return hasUIDDictionaries ? try Self.dictionaryUID(header, in: list) : nil
   }
 
-  /// The UID in a dictionary whose only entry is `CF$UID`.
+  /// The UID in a dictionary whose only key is `CF$UID`; nil for other objects.
   private static func dictionaryUID(_ header: ObjectHeader, in list: PropertyList) throws(ArchiveError)
     -> UInt64?
   {
@@ -152,7 +152,7 @@ final class ArchiveGraph: Sendable {
     return try list.header(list.reference(header, 1))
   }
 
-  /// The class of an object, and the number of its description in the property list. Nil if the value is not an object.
+  /// The class of an object, and the object number of the class's description; nil if the value is not an object.
   func objectClass(of place: Place) throws(ArchiveError) -> (number: Int, description: ArchivedClass)? {
     guard let uid = place.uid, place.header.kind == .dictionary,
       let number = try classes.place(in: place.header)
@@ -165,7 +165,7 @@ final class ArchiveGraph: Sendable {
     return (entry, try classes.description(at: entry, of: uid))
   }
 
-  /// The UID that an object of the property list represents. Nil also if it is too large for an `Int`.
+  /// The UID that an object represents; nil if the object is not a reference, or the UID is too large for an `Int`.
   func referenceNumber(_ number: Int) throws(ArchiveError) -> Int? {
     try reference(list.header(number)).flatMap { Int(exactly: $0) }
   }
@@ -200,8 +200,8 @@ final class ArchiveGraph: Sendable {
     ArchiveError(.malformed, message, object: uid, path: list.bytes.path)
   }
 
-  /// Checks that a collection is small enough to be decoded as a whole. In a small file, many objects can share one
-  /// long list.
+  /// Throws if a collection is too large to be decoded as a whole. The file can be small nevertheless, because many
+  /// objects can share one long list.
   func checkCount(_ count: Int, holder: Int?) throws(ArchiveError) {
     guard count <= list.limits.valueCount else {
       throw ArchiveError(

@@ -1,18 +1,18 @@
 public import PropertyLists
 
-/// What an archive holds: its classes, their fields and the kinds of values, each with a count. This is enough to write
-/// a reader for an app's files without the app's source.
+/// The classes of an archive, their fields, and the kinds of values, each with a count. This is enough to write a
+/// reader for an app's files without the app's source.
 public struct ArchiveInspection: Sendable {
-  /// A field of a class, over all objects that have it.
+  /// A field of a class, with counts over all objects that have the field.
   public struct Field: Sendable {
-    /// Its name.
+    /// The name of the field.
     public let name: String
-    /// How many objects of the class have it.
+    /// The number of objects of the class that have the field.
     public let count: Int
-    /// How often it holds each kind of value, the most frequent first. A kind is `string`, `integer`, `null`, the name
-    /// of a class, and so on.
+    /// The kinds of values that the field holds, each with their number, the most frequent first. A kind is `string`,
+    /// `integer`, `null`, the name of a class, and so on.
     public let kinds: [(kind: String, count: Int)]
-    /// Whether some objects have a number, a text or data in the field itself, and no reference to it.
+    /// Whether some objects store a value directly in the field instead of a reference to it.
     package let isInline: Bool
   }
 
@@ -20,7 +20,7 @@ public struct ArchiveInspection: Sendable {
   public struct Class: Sendable {
     /// The class as the archive describes it.
     public let description: ArchivedClass
-    /// How many objects it has.
+    /// The number of objects of the class.
     public let count: Int
     /// The fields of these objects, sorted by name.
     public let fields: [Field]
@@ -32,7 +32,7 @@ public struct ArchiveInspection: Sendable {
   public let isCyclic: Bool
   /// The classes, those with the most objects first.
   public let classes: [Class]
-  /// How often fields, elements and the top hold values of each kind, the most frequent first.
+  /// The kinds of all values in fields, in collections and at the top, each with their number, the most frequent first.
   public let kinds: [(kind: String, count: Int)]
   /// The parts that could not be read. Only the first hundred are listed.
   public let problems: [ArchiveError]
@@ -41,7 +41,7 @@ public struct ArchiveInspection: Sendable {
 }
 
 extension KeyedArchive {
-  /// Visits everything that can be reached from the top, each object once, and counts it.
+  /// Counts all objects and values that can be reached from the top. Each object is visited once.
   ///
   /// Broken parts are reported as problems and skipped.
   ///

@@ -5,9 +5,9 @@ struct ArchiveInspector {
   /// A collection on the path from the top to the value that is being visited.
   private struct Frame {
     let place: ArchiveGraph.Place
-    /// The object that the collection is or belongs to, for errors.
+    /// The UID of the object that the collection is or belongs to, for errors.
     let holder: Int?
-    /// The index in `classes`, if the collection is an object. The first field `$class` is then skipped.
+    /// If the collection is an object, the index of its class in `classes`; its first field `$class` is then skipped.
     let classIndex: Int?
     var next = 0
     var hasSkippedClass = false
@@ -16,13 +16,13 @@ struct ArchiveInspector {
   private struct Class {
     let description: ArchivedClass
     var count = 0
-    /// How often each field holds each kind. Fields are identified by the object number of their key.
+    /// For each field, the number of values of each kind. Fields are identified by the object number of their key.
     var fields: [Int: [Kind: Int]] = [:]
   }
 
   private enum Kind: Hashable {
     case plain(ObjectKind)
-    /// A value in a field itself.
+    /// A value that is stored directly, and not as an entry of the object table.
     case inline(ObjectKind)
     case unreadable
     case object(Int)
@@ -38,7 +38,7 @@ struct ArchiveInspector {
   private var isCyclic = false
   private var problems: [ArchiveError] = []
   private var problemCount = 0
-  /// Each reference of a sound file takes at least one byte.
+  /// How many more references may be visited. Each reference of a sound file takes at least one byte.
   private var referencesLeft: Int
 
   init(_ graph: ArchiveGraph) {
@@ -167,7 +167,7 @@ struct ArchiveInspector {
       kinds: counted(kinds), problems: problems, problemCount: problemCount)
   }
 
-  /// The name of a key. Long names are truncated, because many long keys can share their bytes.
+  /// The name of a key. A long key is replaced by a note of its length, because many long keys can share their bytes.
   private func name(ofKey number: Int) throws(ArchiveError) -> String {
     let header = try graph.list.header(number)
     guard header.kind.isString else { return "(\(header.kind.words))" }

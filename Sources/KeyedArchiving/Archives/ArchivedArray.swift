@@ -10,11 +10,11 @@ public struct ArchivedArray: Sendable {
 
   let graph: ArchiveGraph
   let storage: Storage
-  /// The UID of the object that they belong to, for errors.
+  /// The UID of the object that the elements belong to, for errors.
   let holder: Int?
-  /// The UID of the object table entry that holds the elements: the object that this is a view of, or an array that is
-  /// itself an entry. Nil for an array that is stored directly in a field or in another array. Two arrays of one
-  /// archive with the same UID are the same array.
+  /// The UID of the object table entry that holds the elements: a collection object, or an array that is itself an
+  /// entry. Nil for an array that is stored directly in a field or in another array. Two arrays of one archive with the
+  /// same UID are the same array.
   public let uid: Int?
 
   /// The number of elements, including nils.
@@ -35,8 +35,8 @@ public struct ArchivedArray: Sendable {
     get throws(ArchiveError) { try graph.value(number(at: position), holder: holder) }
   }
 
-  /// The UID that the element at a position refers to, or nil if the element is in the collection directly. UID 0 means
-  /// nil.
+  /// The UID that the element at a position refers to; nil if the element is stored directly in the collection. UID 0
+  /// represents nil.
   ///
   /// - Throws: `ArchiveError` with code `missing` if there is no such position.
   public func reference(at position: Int) throws(ArchiveError) -> Int? {

@@ -6,7 +6,7 @@ public struct ArchivedDictionary: Sendable {
   /// The values alone, in order.
   package let allValues: ArchivedArray
 
-  /// The UID of the object table entry that holds the pairs, as in ``ArchivedArray/uid``.
+  /// The UID of the object table entry that holds the pairs; nil in the same cases as ``ArchivedArray/uid``.
   public var uid: Int? { allValues.uid }
 
   /// How many pairs there are.
@@ -20,12 +20,12 @@ public struct ArchivedDictionary: Sendable {
   /// - Throws: `ArchiveError` with code `missing` if there is no such position, and what reading the key throws.
   public func key(at position: Int) throws(ArchiveError) -> ArchivedValue { try keys[position] }
 
-  /// The value at a position from 0. It may be nil.
+  /// The value at a position from 0, which may be ``ArchivedValue/null``.
   ///
   /// - Throws: `ArchiveError` with code `missing` if there is no such position, and what reading the value throws.
   public func value(at position: Int) throws(ArchiveError) -> ArchivedValue { try allValues[position] }
 
-  /// The value of the first pair whose key is the given string, or nil.
+  /// The value of the first pair whose key is the given string; nil if there is no such pair.
   ///
   /// - Complexity: O(*n*).
   public subscript(_ key: String) -> ArchivedValue? {
@@ -41,7 +41,7 @@ public struct ArchivedDictionary: Sendable {
 
   /// All pairs. A string or data that occurs more than once is stored only once in memory.
   ///
-  /// - Throws: As ``ArchivedArray/elements()``.
+  /// - Throws: `ArchiveError` for the reasons that ``ArchivedArray/elements()`` names.
   public func pairs() throws(ArchiveError) -> [(key: ArchivedValue, value: ArchivedValue)] {
     var contents = SharedContents(keys.graph)
     let values = try allValues.elements(&contents)

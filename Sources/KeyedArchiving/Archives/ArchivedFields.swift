@@ -1,10 +1,10 @@
 import PropertyLists
 
-/// The named fields of an object, or the values at the top of an archive, read in place. Nothing is decoded or allocated
-/// before it is accessed.
+/// The named fields of an object, or the values at the top of an archive, read in place. No field is decoded or
+/// allocated before it is accessed.
 ///
-/// Archivers put another `$` before a user's key that starts with one, so that it differs from their own keys:
-/// `$class`, and `$0`, `$1`, … for values without a key. Names here are those of the user.
+/// Archivers put another `$` before a user's key that starts with `$`, so that the key differs from their own keys:
+/// `$class`, and `$0`, `$1`, … for values without a key. Names here are the user's keys.
 struct ArchivedFields: Sendable {
   let graph: ArchiveGraph
   let header: ObjectHeader
@@ -15,12 +15,12 @@ struct ArchivedFields: Sendable {
 
   var count: Int { header.count }
 
-  /// Whether there are so many that a hostile archive could make searches through them slow.
+  /// Whether there are so many fields that a hostile archive could make searches through them slow.
   var areMany: Bool { count > 32 }
 
   func number(at index: Int) throws(ArchiveError) -> Int { try list.reference(header, count + index) }
 
-  /// The object number of the first value with a name, or nil.
+  /// The object number of the first value with a name; nil if there is none.
   ///
   /// - Complexity: O(*n*) in the number of fields; compares bytes and allocates nothing.
   func number(named name: String) throws(ArchiveError) -> Int? {
@@ -34,25 +34,25 @@ struct ArchivedFields: Sendable {
     return try graph.value(number, holder: holder)
   }
 
-  /// The UID that a field refers to, or nil if there is no such field or it holds its value directly.
+  /// The UID that a field refers to; nil if there is no such field or it stores its value directly.
   func reference(named name: String) throws(ArchiveError) -> Int? {
     guard let number = try number(named: name) else { return nil }
     return try graph.referenceNumber(number)
   }
 
-  /// The bytes of the strings and data that the fields hold or refer to.
+  /// The total size in bytes of the strings and data that the fields hold or refer to.
   var contentByteCount: Int {
     (0..<count).reduce(0) { sum, index in
-      // What can't be read is reported when it is read.
+      // A field that can't be read is reported when its value is read.
       guard let header = try? graph.place(of: number(at: index), holder: holder)?.header else { return sum }
       return header.hasContent ? sum + header.byteCount : sum
     }
   }
 
-  /// The fields in the order of the file, without the class and keys that are not strings.
+  /// The fields in the order of the file, without the class and without fields whose keys are not strings.
   ///
-  /// - Throws: `ArchiveError` with code `limitExceeded` if there are more than `ArchiveLimits.valueCount`, or if the
-  ///   names together are larger than the file, which those of a sound file never are.
+  /// - Throws: `ArchiveError` with code `limitExceeded` if there are more fields than `ArchiveLimits.valueCount`, or if
+  ///   the names together are larger than the file, as they can be only if they overlap in the file.
   func all() throws(ArchiveError) -> [ArchivedField] {
     try graph.checkCount(count, holder: holder)
     var bytesLeft = 2 * list.bytes.count + 1 << 16
@@ -73,7 +73,7 @@ struct ArchivedFields: Sendable {
     return fields
   }
 
-  /// The text of a key, or nil if it is not a string. Other writers may use such keys.
+  /// The text of a key; nil if the key is not a string, which writers other than Foundation's allow.
   private func key(at index: Int) throws(ArchiveError) -> String? {
     let header = try list.header(list.reference(self.header, index))
     return header.kind.isString ? try list.string(header) : nil
@@ -83,10 +83,10 @@ struct ArchivedFields: Sendable {
     key.utf8.starts(with: "$$".utf8) ? String(key.dropFirst()) : key
   }
 
-  /// The elements in the fields `prefix0`, `prefix1`, …, in order. Old archivers write collections in this form
-  /// (`NS.object.0`), and all archivers write values without a key in it (`$0`).
+  /// The object numbers of the values in the fields `prefix0`, `prefix1`, …, in order. Old archivers store collections
+  /// in such fields (`NS.object.0`), and all archivers store values without a key in such fields (`$0`).
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if a number is missing, so that no loss goes unnoticed.
+  /// - Throws: `ArchiveError` with code `malformed` if a field is missing from the sequence.
   /// - Complexity: O(*n*) in the number of fields.
   func numberedSequence(_ prefix: String) throws(ArchiveError) -> [Int] {
     try graph.checkCount(count, holder: holder)
@@ -119,7 +119,7 @@ package struct ArchivedField {
   let graph: ArchiveGraph
   let holder: Int?
 
-  /// The value. Its text or data shares memory with its other occurrences.
+  /// The value of the field. If a text or data occurs several times, all occurrences share one copy.
   package func value(_ contents: inout SharedContents) throws(ArchiveError) -> ArchivedValue {
     try contents.value(number, holder: holder)
   }

@@ -4,26 +4,26 @@ public import PropertyLists
 public struct ArchivedObject: Sendable {
   /// The number of the object in its archive. Two references to one object give the same number.
   public let uid: Int
-  /// Its class, as the archive describes it.
+  /// The object's class, as the archive describes it.
   public let objectClass: ArchivedClass
   let fields: ArchivedFields
 
-  /// The name of its class.
+  /// The name of the object's class.
   public var className: String { objectClass.name }
 
-  /// The names of its class and that class's ancestors, up to the root class. May be empty.
+  /// The names of the object's class and of its superclasses, up to the root class. May be empty.
   public var classChain: [String] { objectClass.chain }
 
-  /// The classes that may stand in for its class.
+  /// The classes that a reader may use instead of the object's class.
   public var classHints: [String] { objectClass.hints }
 
-  /// Whether its class has the given name, descends from a class of that name, or may be replaced by one.
+  /// Whether the object's class has the given name, descends from a class of that name, or may be replaced by one.
   public func isKind(of name: String) -> Bool { objectClass.isKind(of: name) }
 
-  /// The names of its fields in the order of the file, as the object's `encode(with:)` named them. Values that were
-  /// encoded without a key are named `$0`, `$1`, ….
+  /// The names of the object's fields in the order of the file, as the object's `encode(with:)` named them. Values that
+  /// were encoded without a key are named `$0`, `$1`, ….
   ///
-  /// - Complexity: O(*n*) in their number.
+  /// - Complexity: O(*n*) in the number of fields.
   public var keys: [String] {
     get throws(ArchiveError) { try fields.all().map(\.name) }
   }
@@ -38,7 +38,7 @@ public struct ArchivedObject: Sendable {
 
   /// The values that were encoded without a key, in order.
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if there is a gap in their numbers.
+  /// - Throws: `ArchiveError` with code `malformed` if there is a gap in the numbers of the values.
   public var unkeyedValues: ArchivedArray {
     get throws(ArchiveError) {
       ArchivedArray(
@@ -46,7 +46,7 @@ public struct ArchivedObject: Sendable {
     }
   }
 
-  /// The UID that a field refers to, or nil if there is no such field or it holds its value directly. UID 0 means nil.
+  /// The UID that a field refers to; nil if there is no such field or it stores its value directly. UID 0 is nil.
   ///
   /// Values that look equal in the views can have different UIDs: the UIDs show whether two fields share one string.
   public func reference(forKey key: String) throws(ArchiveError) -> Int? {
@@ -55,6 +55,6 @@ public struct ArchivedObject: Sendable {
 
   /// All fields, for a reader that iterates over them instead of looking each one up.
   ///
-  /// - Throws: As ``keys``.
+  /// - Throws: `ArchiveError` if there are too many fields, or a name can't be read.
   package func allFields() throws(ArchiveError) -> [ArchivedField] { try fields.all() }
 }

@@ -3,10 +3,10 @@ public import Foundation
 /// A value of a keyed archive, with references followed: what a field, an element or an entry of the object table
 /// holds.
 ///
-/// The cases are the forms that values have in the archive. The views interpret them: `string`, `number`, `date`,
-/// `data`, `array`, `dictionary`, `url`, `color` and so on. Each view gives nil for a value of another type, and throws
-/// for a broken value of its own. So `try object["name"]?.string` reads a string whether the archive holds it plainly
-/// or as an object of a class derived from `NSString`.
+/// The cases are the forms that values have in the archive. The views interpret these forms: `string`, `double`,
+/// `date`, `data`, `array`, `dictionary`, `url`, `color` and so on. Each view returns nil for a value of another type,
+/// and throws if a value of its own type is broken. So `try object["name"]?.string` reads a string that is stored
+/// either as a plain string or as an object of a class derived from `NSString`.
 public enum ArchivedValue: Sendable {
   /// Nil: UID 0, or an entry that is the string `$null`.
   case null
@@ -16,7 +16,7 @@ public enum ArchivedValue: Sendable {
   case integer(Int64)
   /// An integer above `Int64.max`.
   case unsigned(UInt64)
-  /// A floating-point number, which may be infinite or NaN. Writers may store an integral one as an integer.
+  /// A floating-point number, which may be infinite or NaN. Writers may store an integral number as an integer instead.
   case real(Double)
   /// A string. `NSString` is archived in this form, its subclasses as objects.
   case string(String)

@@ -9,10 +9,10 @@ import PropertyLists
 ///    takes at least one byte; only dictionaries that overlap in the file can have more keys.
 final class ClassTable: Sendable {
   private struct Known {
-    /// By the object number of the description.
+    /// The classes by the object number of their description.
     var classes: [Int: ArchivedClass] = [:]
     var byteCount = 0
-    /// The object number of the class by the offset of the dictionary.
+    /// The result of each search for `$class`, by the offset of the dictionary.
     var places: [Int: Int?] = [:]
     var keysLeft: Int
   }
@@ -22,8 +22,8 @@ final class ClassTable: Sendable {
 
   private static let byteLimit = 16 << 20
   private static let chainLimit = 256
-  /// The keys of a dictionary with this many are compared each time. In a longer one they are compared once, so many
-  /// references to one long dictionary cost no more than the bytes that they take.
+  /// A dictionary of up to this many keys is searched each time. A longer dictionary is searched once, so that many
+  /// references to one long dictionary cost only one search.
   private static let shortCount = 32
 
   init(_ list: PropertyList) {
@@ -31,7 +31,7 @@ final class ClassTable: Sendable {
     known = Lock(Known(keysLeft: list.bytes.count))
   }
 
-  /// The object number of the value of the first field `$class` of a dictionary, or nil.
+  /// The object number of the value of the first field `$class` of a dictionary; nil if there is no such field.
   ///
   /// - Throws: `ArchiveError` with code `limitExceeded` if the dictionaries overlap in the file.
   func place(in header: ObjectHeader) throws(ArchiveError) -> Int? {
@@ -53,7 +53,7 @@ final class ClassTable: Sendable {
 
   /// The class that an object of the property list describes.
   ///
-  /// - Parameter uid: The object whose class it is, for errors.
+  /// - Parameter uid: The UID of the object that has the class, for errors.
   func description(at number: Int, of uid: Int) throws(ArchiveError) -> ArchivedClass {
     if let made = known.withLock({ $0.classes[number] }) { return made }
     let made = try decode(number, of: uid)

@@ -18,8 +18,7 @@ struct EmbeddedArchiveSearch {
   private var paths = KeyPaths()
   private var sources: [Source] = []
   private var findings: [EmbeddedArchive] = []
-  /// The bytes of data that may still be copied. Sound files need fewer, because data can be nested only as deeply as
-  /// the limit.
+  /// How many more bytes of data may be copied. A sound file needs no more than its size times the limit on nesting.
   private var bytesLeft: Int
 
   init(_ list: PropertyList) {
@@ -44,10 +43,10 @@ struct EmbeddedArchiveSearch {
   private struct Scan {
     let source: Source
     var visited: Bits
-    /// What each data object contains. Nil for data of no interest.
+    /// The content of each data object that was opened; nil for data that is neither an archive nor a property list.
     var opened: [Int: EmbeddedArchive.Content?] = [:]
     var queue: [Collection] = []
-    /// Each reference of a sound file takes at least one byte.
+    /// How many more references may be visited. Each reference of a sound file takes at least one byte.
     var referencesLeft: Int
   }
 
@@ -105,7 +104,7 @@ struct EmbeddedArchiveSearch {
     if isNew { enqueue(content, source, place) }
   }
 
-  /// The place of a value. In an archive, references are followed; dangling ones are ignored.
+  /// The place of a value. In an archive, references are followed. Nil if the value is nil, or a reference dangles.
   private func place(
     of number: Int, in source: Source
   ) throws(ArchiveError) -> (number: Int, header: ObjectHeader)? {
@@ -136,7 +135,7 @@ struct EmbeddedArchiveSearch {
       let list = try PropertyList(bytes, limits: source.list.limits)
       return try KeyedArchive.isKeyedArchive(list) ? .keyedArchive(KeyedArchive(list)) : .propertyList(list)
     } catch {
-      // Other XML, and HTML, is not an archive that failed to open.
+      // XML that can't be opened is not reported, because it may be other XML or HTML.
       return format == .xmlPropertyList ? nil : .unreadable(error)
     }
   }

@@ -1,6 +1,6 @@
 import PropertyLists
 
-/// Paths to places in property lists, each a step from another path. A path becomes text only when it is asked for.
+/// Paths to places in property lists. A path is stored as another path and a step, and becomes text only on request.
 struct KeyPaths: Sendable {
   enum Step {
     /// The value of a key, by the key's object number.
@@ -31,7 +31,7 @@ struct KeyPaths: Sendable {
     return nodes.count - 1
   }
 
-  /// How many steps of a path become text: in a hostile file, a million paths can have a million steps each.
+  /// The maximum number of steps in a text: in a hostile file, a million paths can have a million steps each.
   private static let stepLimit = 64
 
   /// A path as text. Long keys are replaced by `?`, and the beginning of a long path by `…`.

@@ -12,8 +12,8 @@ public import PropertyLists
 /// ```
 ///
 /// The classes need not exist in the reading program: an object of any class becomes an ``ArchivedObject`` with the
-/// names of its ancestors and its fields. Objects keep their identity (``ArchivedObject/uid``). A reference is followed
-/// only when its field is read, so cycles need no special care.
+/// names of its superclasses and its fields. Objects keep their identity (``ArchivedObject/uid``). A reference is
+/// followed only when its field is read, so cycles need no special care.
 ///
 /// Opening reads a few small objects, however large the archive is. An archive never changes and may be used from
 /// several threads at once.
@@ -30,8 +30,8 @@ public struct KeyedArchive: Sendable {
 
   /// Opens a property list as a keyed archive.
   ///
-  /// - Throws: `ArchiveError` with code `notAnArchive` if its top is not a dictionary with a string `$archiver`, an
-  ///   array `$objects` and a dictionary `$top`.
+  /// - Throws: `ArchiveError` with code `notAnArchive` if the top of the list is not a dictionary with a string
+  ///   `$archiver`, an array `$objects` and a dictionary `$top`.
   public init(_ list: PropertyList) throws(ArchiveError) {
     graph = try ArchiveGraph(list)
   }
@@ -39,7 +39,7 @@ public struct KeyedArchive: Sendable {
   /// The property list that contains the archive.
   public var propertyList: PropertyList { graph.list }
 
-  /// The class of the archiver that wrote it: `NSKeyedArchiver`, or an app's subclass of it.
+  /// The class of the archiver that wrote the archive: `NSKeyedArchiver`, or an app's subclass of it.
   public var archiver: String { graph.archiver }
 
   /// The version of the layout. All known archivers write 100000; other versions are read the same way. Nil if the
@@ -57,16 +57,16 @@ public struct KeyedArchive: Sendable {
     get throws(ArchiveError) { try graph.top.all().map(\.name) }
   }
 
-  /// The value that was archived under a key, or nil if there is none.
+  /// The value that was archived under a key; nil if there is none.
   public func top(_ key: String) throws(ArchiveError) -> ArchivedValue? {
     try graph.top.value(named: key)
   }
 
-  /// All values at the top, as ``ArchivedObject/allFields()``.
+  /// All values at the top with their keys, for a reader that iterates over them.
   package func allTopFields() throws(ArchiveError) -> [ArchivedField] { try graph.top.all() }
 
-  /// The UID that a value at the top refers to, or nil if there is no such key or the value is there directly. UID 0
-  /// means nil.
+  /// The UID that a value at the top refers to; nil if there is no such key, or the value is stored directly.
+  /// UID 0 represents nil.
   public func reference(forTopKey key: String) throws(ArchiveError) -> Int? {
     try graph.top.reference(named: key)
   }
@@ -82,14 +82,14 @@ public struct KeyedArchive: Sendable {
 
   /// The entry of the object table with a UID. Entry 0 is always null.
   ///
-  /// - Throws: `ArchiveError` with code `danglingReference` if there is no such entry; `malformed` if it is an object
-  ///   whose class is not properly described.
+  /// - Throws: `ArchiveError` with code `danglingReference` if there is no such entry; `malformed` if the entry is an
+  ///   object whose class is not properly described.
   public func object(_ uid: Int) throws(ArchiveError) -> ArchivedValue {
     try graph.entry(UInt64(exactly: uid) ?? .max, from: nil)
   }
 
   /// Whether a property list looks like a keyed archive: a dictionary with the keys `$archiver`, `$objects` and `$top`.
-  /// Opening it may still fail.
+  /// Opening such a property list as an archive may still fail.
   ///
   /// - Throws: `ArchiveError` if the property list can't be read.
   public static func isKeyedArchive(_ list: PropertyList) throws(ArchiveError) -> Bool {

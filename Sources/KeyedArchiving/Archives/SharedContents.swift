@@ -2,15 +2,15 @@ import PropertyLists
 
 /// The strings and data of one archive, each decoded once, for callers that keep them.
 ///
-/// Archivers store equal strings once, and a small file can refer to one long text a million times. Here all these
-/// references share its memory. The size of the file bounds what is decoded, because strings and data of a sound file
-/// don't overlap.
+/// Archivers store equal strings once, so a small file can refer to one long text a million times. Here all references
+/// to a text share its memory. The size of the file limits how much is decoded, because strings and data of a sound
+/// file don't overlap.
 package struct SharedContents {
   private let graph: ArchiveGraph
   private var values: [Int: ArchivedValue] = [:]
   private var bytesLeft: Int
 
-  /// A shorter string fits into the value itself.
+  /// The maximum count of contents that are not shared, because they take little or no memory outside of the value.
   private static let shortCount = 15
 
   init(_ graph: ArchiveGraph) {
@@ -21,7 +21,7 @@ package struct SharedContents {
 
   package init(_ archive: KeyedArchive) { self.init(archive.graph) }
 
-  /// The value of a field or an element: the object of the property list with that number, with references followed.
+  /// The value of a field or an element, from its object number in the property list, with references followed.
   ///
   /// - Parameter holder: The UID of the object that the field belongs to, for errors.
   /// - Throws: `ArchiveError` with code `limitExceeded` if strings and data overlap too much in the file.

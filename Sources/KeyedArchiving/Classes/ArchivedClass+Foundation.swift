@@ -3,7 +3,7 @@ public import PropertyLists
 extension ArchivedClass {
   /// Whether the class has the given name, descends from a class of that name, or may be replaced by one.
   ///
-  /// A mutable class of Foundation descends from the immutable one, even if the archive does not list its ancestors.
+  /// A mutable class of Foundation descends from the immutable class, even if the archive lists no superclasses.
   public func isKind(of name: String) -> Bool {
     if self.name == name || chain.contains(name) || hints.contains(name) { return true }
     guard name.hasPrefix("NS") else { return false }
@@ -14,7 +14,7 @@ extension ArchivedClass {
   }
 }
 
-/// The classes that apps archive most. Those that a journal's archives have are in PropertyLists.
+/// The classes that apps archive most. The module PropertyLists has the classes of a journal's own archives.
 extension ArchivedClass {
   /// `NSMutableArray`.
   public static let mutableArray = ArchivedClass("NSMutableArray", superclasses: ["NSArray", "NSObject"])

@@ -1,8 +1,8 @@
 import Foundation
 import PropertyLists
 
-// Fields for the views. Each function gives the value of the first field that exists and doesn't hold nil, or nil if there
-// is none, and throws if that field has a value of another type.
+// Fields for the views. Each function returns the value of the first of the given fields that is not nil; nil if there
+// is none. It throws if that value has another type.
 
 extension ArchivedObject {
   func malformed(_ message: String) -> ArchiveError {
@@ -42,7 +42,7 @@ extension ArchivedObject {
 }
 
 extension ArchivedValue {
-  /// The object, if the value is one whose class is one of the given classes or descends from one.
+  /// The value as an object if its class is, or descends from, one of the given classes; otherwise nil.
   func kind(of classes: String...) -> ArchivedObject? {
     guard case .object(let object) = self, classes.contains(where: object.isKind) else { return nil }
     return object

@@ -2,11 +2,11 @@ import PropertyLists
 
 // Arrays, sets, dictionaries and tables: how each is read, and then how it is written.
 
-/// The members of a counted set, and how often each occurs.
+/// The members of a counted set, and the count of each.
 public struct ArchivedCountedSet: Sendable {
   /// The distinct members, in the order of the file.
   public let members: ArchivedArray
-  /// How often each member occurs, in the same order.
+  /// The count of each member, in the order of ``members``.
   public let counts: [Int]
 }
 
@@ -30,8 +30,8 @@ extension ArchivedValue {
     }
   }
 
-  /// The members of an `NSSet`, in no meaningful order, or of an `NSOrderedSet`. Each member of an `NSCountedSet` is
-  /// given once.
+  /// The members of an `NSSet`, in no meaningful order, or of an `NSOrderedSet`. Each member of an `NSCountedSet`
+  /// occurs once.
   ///
   /// - Throws: `ArchiveError` with code `malformed` if members are missing.
   public var set: ArchivedArray? {
@@ -41,7 +41,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The members of an `NSCountedSet` and how often each occurs.
+  /// The members of an `NSCountedSet`, and the count of each.
   ///
   /// - Throws: `ArchiveError` with code `malformed` if members or counts are missing.
   public var countedSet: ArchivedCountedSet? {
@@ -66,7 +66,7 @@ extension ArchivedValue {
   /// The pairs of a dictionary of the property list, or of an object derived from `NSDictionary`. Pairs whose value is
   /// nil are kept.
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if it doesn't have as many keys as values, or some are missing.
+  /// - Throws: `ArchiveError` with code `malformed` if the numbers of keys and values differ, or some are missing.
   public var dictionary: ArchivedDictionary? {
     get throws(ArchiveError) {
       if case .dictionary(let dictionary) = self { return dictionary }
@@ -99,7 +99,7 @@ extension ArchivedObject {
   ) throws(ArchiveError) -> ArchivedArray {
     guard let value = try self[key] else { return array(.numbers(try fields.numberedSequence(prefix))) }
     guard case .array(let elements) = value else { throw malformed("\(key) is not an array") }
-    // The holder is this object, not the entry that may hold the list.
+    // Errors name this object as the holder, even if the list is an entry of its own.
     return array(elements.storage)
   }
 
@@ -107,8 +107,8 @@ extension ArchivedObject {
     ArchivedArray(graph: fields.graph, storage: storage, holder: uid, uid: uid)
   }
 
-  /// The object numbers of the entries of a hash table or pointer array. They begin after the options, which are numbers
-  /// stored directly in their fields, and end before a nil.
+  /// The object numbers of the entries of a hash table or pointer array. The entries follow the options, which are
+  /// numbers stored directly in fields, and precede a nil.
   fileprivate func tableEntries() throws(ArchiveError) -> [Int] {
     let graph = fields.graph
     var entries: [Int] = []

@@ -23,7 +23,7 @@ public struct ArchivedColor: Hashable, Sendable {
   public var components: [Double]
   /// The opacity, from 0 to 1.
   public var alpha: Double
-  /// The name of a color that the system or a catalog defines, such as `systemBlueColor`.
+  /// The name of a color that the system or a catalog defines, such as `systemBlueColor`; nil for other colors.
   public var name: String?
   /// For a color in a color space of its own: red, green and blue in the calibrated space. AppKit stores them for
   /// readers that don't know the color's space.
@@ -81,8 +81,8 @@ extension ArchivedObject {
     return ArchivedColor(space: .rgb, components: [red, green, blue], alpha: alpha, name: name)
   }
 
-  /// AppKit's fields. A catalog color contains its color at the time of archiving. Only another catalog color would need
-  /// more depth.
+  /// The color in AppKit's fields. A catalog color contains the color that it had when it was archived. This can be a
+  /// catalog color too, so up to 8 of them are followed.
   fileprivate func catalogColor() throws(ArchiveError) -> ArchivedColor? {
     var object = self
     var name: String?
@@ -98,7 +98,7 @@ extension ArchivedObject {
     return color
   }
 
-  /// AppKit's components, which UIKit writes too.
+  /// The color from AppKit's component fields, which UIKit writes too.
   private func componentsAsText() throws(ArchiveError) -> ArchivedColor? {
     let rgb = try numbers("NSRGB", 3...4)
     if let all = try numbers("NSComponents", 2...16) {
@@ -116,7 +116,7 @@ extension ArchivedObject {
     return try numbers("NSCMYK", 4...5).map { color(.cmyk, $0, 4) }
   }
 
-  /// Numbers in ASCII, separated by spaces, and sometimes followed by a zero byte.
+  /// The numbers in a field: ASCII, separated by spaces, and sometimes followed by a zero byte.
   private func numbers(_ key: String, _ counts: ClosedRange<Int>) throws(ArchiveError) -> [Double]? {
     guard let data = try data(key) else { return nil }
     let words = data.prefix { $0 != 0 }.split(separator: UInt8(ascii: " "))
@@ -157,7 +157,7 @@ extension ArchiveNode {
     return ArchiveNode(.nsColor, ["NSColorSpace": .integer(1), "NSRGB": text])
   }
 
-  /// Components as text, without an opacity of 1.
+  /// Components as text. The last one is the opacity, which is omitted if it is 1.
   private static func text(
     _ components: [Double], end: String = "", _ text: (Double) -> String
   ) -> Value {

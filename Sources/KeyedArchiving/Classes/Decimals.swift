@@ -4,13 +4,13 @@ import PropertyLists
 /// A decimal number as the fields of an `NSDecimalNumber` in an archive.
 package struct ArchivedDecimal {
   package let exponent: Int
-  /// How many units of 16 bits the mantissa has.
+  /// The number of 16-bit units in the mantissa.
   package let length: Int
   package let isNegative: Bool
   /// Always 16 bytes: the lowest unit first, and in each unit the lower byte first.
   package let mantissa: [UInt8]
 
-  /// Nil if a part is out of range.
+  /// Fails if a part is out of range.
   package init?(exponent: Int, length: Int, isNegative: Bool, mantissa: [UInt8], isLowFirst: Bool) {
     guard (-128...127).contains(exponent), (0...8).contains(length), mantissa.count >= 2 * length else {
       return nil
@@ -62,7 +62,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The exact value of any number, and of a real the shortest digits that stand for it.
+  /// The exact value of a number or, for a real, the shortest decimal that is read as this real; nil for other values.
   var exactDecimal: Decimal? {
     get throws(ArchiveError) {
       switch self {

@@ -13,20 +13,20 @@ public struct ArchivedLocation: Hashable, Sendable {
   public var altitude: Double?
   /// The uncertainty of the altitude, in meters. Negative if the altitude is not known.
   public var verticalAccuracy: Double?
-  /// The speed in meters per second. Negative if it is not known.
+  /// The speed in meters per second. Negative if the speed is not known.
   public var speed: Double?
-  /// The direction of travel, in degrees clockwise from true north. Negative if it is not known.
+  /// The direction of travel, in degrees clockwise from true north. Negative if the direction is not known.
   public var course: Double?
   /// When the place was determined.
   public var timestamp: Date?
-  /// The floor of a building. The ground floor is 0.
+  /// The floor of a building, 0 for the ground floor; nil if the floor is not known.
   public var floor: Int?
 }
 
 extension ArchivedValue {
   /// The place that a `CLLocation` holds.
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if it has no coordinate, or a field is of another kind.
+  /// - Throws: `ArchiveError` with code `malformed` if there is no coordinate, or a field has a value of a wrong type.
   public var location: ArchivedLocation? {
     get throws(ArchiveError) {
       guard let object = kind(of: "CLLocation") else { return nil }

@@ -1,13 +1,13 @@
 public import Foundation
 import PropertyLists
 
-// Index paths, index sets and the runs of attributed strings, which archives hold as packed numbers: how each is read, and
-// then how it is written.
+// Index paths, index sets and the runs of attributed strings, which archives hold as packed numbers: how each is read,
+// and then how it is written.
 
-/// The base-128 form of numbers. Each byte has seven bits of a number, the lowest bits first. Its high bit is set unless
-/// it is the last byte of the number.
+/// The base-128 form of numbers. Each byte has seven bits of a number, the lowest bits first. The high bit is clear
+/// only in the last byte of a number.
 private enum Varints {
-  /// All numbers of `data`, or nil if it ends within a number or a number needs more than 64 bits.
+  /// All numbers of `data`; nil if `data` ends within a number, or a number needs more than 64 bits.
   ///
   /// - Complexity: O(n) in the byte count.
   static func all(in data: Data) -> [UInt64]? {
@@ -49,7 +49,7 @@ public struct ArchivedAttributedString: Sendable {
   public struct Run: Sendable {
     /// Where the part is, in UTF-16 code units.
     public let range: Range<Int>
-    /// Its attributes by name, such as `NSColor` or `NSFont`.
+    /// The attributes of the part by name, such as `NSColor` or `NSFont`.
     public let attributes: ArchivedDictionary
   }
 
@@ -62,12 +62,12 @@ public struct ArchivedAttributedString: Sendable {
 extension ArchivedValue {
   /// The indexes that an `NSIndexPath` holds.
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if its count is wrong.
+  /// - Throws: `ArchiveError` with code `malformed` if the number of indexes is not the stored count.
   public var indexPath: [Int]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSIndexPath") else { return nil }
       let length = try object.integer("NSIndexPathLength")
-      // The bits are kept: a negative index is packed as a very large number.
+      // A negative index is packed as a very large number, so the bits of numbers are kept.
       let indexes =
         switch length {
         case 0: [Int]()
@@ -83,7 +83,7 @@ extension ArchivedValue {
 
   /// The ranges of indexes that an `NSIndexSet` holds, in ascending order.
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if its count is wrong, or they are not in order.
+  /// - Throws: `ArchiveError` with code `malformed` if the ranges are not in order, or not as many as the stored count.
   public var indexSet: [Range<Int>]? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSIndexSet") else { return nil }
@@ -155,7 +155,7 @@ extension ArchivedObject {
     return stride(from: 0, to: integers.count, by: 2).map { (integers[$0], integers[$0 + 1]) }
   }
 
-  /// Each run is two numbers: its length, and the index of its attributes.
+  /// The runs of a text of `length` units. A run is stored as its length and the index of its attributes in `choices`.
   fileprivate func runs(
     _ choices: ArchivedArray, _ length: Int
   ) throws(ArchiveError) -> [ArchivedAttributedString.Run] {
@@ -178,7 +178,7 @@ extension ArchivedObject {
 }
 
 extension Range<Int> {
-  /// A range, or nil if a number is negative or the end is beyond the largest integer.
+  /// Fails if a number is negative, or the end is beyond the largest integer.
   init?(start: Int, length: Int) {
     let (end, overflow) = start.addingReportingOverflow(length)
     guard start >= 0, length >= 0, !overflow else { return nil }

@@ -16,7 +16,7 @@ extension ArchivedValue {
       case nil: break
       default: throw object.malformed("NS.string is not a string")
       }
-      // Third-party archivers, and those of interface files, write UTF-8.
+      // Third-party archivers, and those of interface files, write UTF-8 into `NS.bytes`.
       guard let bytes = try object["NS.bytes"]?.data, let text = String(validating: bytes, as: UTF8.self)
       else {
         throw object.malformed("the string has neither NS.string nor NS.bytes in UTF-8")
@@ -28,7 +28,7 @@ extension ArchivedValue {
   /// The number that a boolean, an integer, a real or an `NSDecimalNumber` holds, rounded to double precision. May be
   /// infinite or NaN.
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if it is a decimal number with missing parts.
+  /// - Throws: `ArchiveError` with code `malformed` if parts of an `NSDecimalNumber` are missing or out of range.
   public var double: Double? {
     get throws(ArchiveError) {
       switch self {
@@ -42,8 +42,8 @@ extension ArchivedValue {
     }
   }
 
-  /// The integer that a boolean, an integer or an integral real holds. Nil for numbers that are not integral or don't
-  /// fit.
+  /// The integer that a boolean, an integer or an integral real holds. Nil for numbers that are not integral, or don't
+  /// fit `Int`.
   ///
   /// A real is accepted because archivers store equal numbers only once, as the kind that came first.
   public var integer: Int? { exactly(Int.self) }
@@ -61,7 +61,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The boolean that a boolean, or the number 0 or 1, holds.
+  /// The value of a boolean, or of the number 0 or 1 as a boolean.
   public var bool: Bool? {
     switch self {
     case .bool(let value): value
@@ -120,11 +120,11 @@ extension ArchivedValue {
 
   /// The identifier that an `NSUUID` holds.
   ///
-  /// - Throws: `ArchiveError` with code `malformed` if it doesn't have 16 bytes.
+  /// - Throws: `ArchiveError` with code `malformed` if the identifier doesn't have 16 bytes.
   public var uuid: UUID? {
     get throws(ArchiveError) {
       guard let object = kind(of: "NSUUID") else { return nil }
-      // GNUstep has another key.
+      // GNUstep stores the bytes under the key `uuid`.
       let value = if let found = try object["NS.uuidbytes"] { found } else { try object["uuid"] }
       guard let bytes = try value?.data, bytes.count == 16 else {
         throw object.malformed("the UUID doesn't have 16 bytes")
@@ -134,9 +134,9 @@ extension ArchivedValue {
   }
 
   /// The URL that an `NSURL` holds, relative to its base if it has one. Nil also for a text that Foundation doesn't
-  /// accept as a URL, such as the empty ones that apps archive; ``urlTexts`` gives that text.
+  /// accept as a URL, such as the empty text that some apps archive; ``urlTexts`` has that text.
   ///
-  /// - Throws: As ``urlTexts``.
+  /// - Throws: `ArchiveError` for the reasons that ``urlTexts`` names.
   public var url: URL? {
     get throws(ArchiveError) {
       guard let texts = try urlTexts else { return nil }
@@ -149,7 +149,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The text of an `NSURL`, then that of its base if it has one, and so on.
+  /// The text of an `NSURL`, then the text of its base URL, then that of the base's base, and so on.
   ///
   /// - Throws: `ArchiveError` with code `malformed` if there is no text; `cyclic` if a URL is its own base.
   public var urlTexts: [String]? {
@@ -158,7 +158,7 @@ extension ArchivedValue {
       var texts: [String] = []
       var next: ArchivedObject? = object
       while let current = next {
-        // In archives of Apple's classes, a URL with a base is never the base of another URL.
+        // Apple's classes never archive more than two levels: a URL with a base is not the base of another URL.
         guard texts.count < 16 else {
           throw ArchiveError(.cyclic, "the URL is its own base", object: object.uid)
         }

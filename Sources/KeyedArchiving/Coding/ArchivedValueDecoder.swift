@@ -6,7 +6,7 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
   let value: ArchivedValue
   let codingPath: [any CodingKey]
   let state: DecodingState
-  /// The archive's keys for each coding key of the type that is being decoded.
+  /// The archive's keys for each coding key of the type that is being decoded; nil if no keys were set for the type.
   var keys: [String: [String]]?
   /// Whether the type that is being decoded is a Swift dictionary.
   var isDictionary = false
@@ -40,8 +40,8 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     return result
   }
 
-  /// The value as one of the types that archives store as texts, data or objects of a class of their own. Many of these
-  /// are `Decodable` too, but in forms that no archiver writes. Nil for other types.
+  /// Decodes a type that archives store in a form of its own, such as `Date`: no archiver writes its `Decodable` form.
+  /// Nil for other types. The inner optional is nil if the value can't be read as the type.
   private func native<T: Decodable>(_ type: T.Type) throws -> Any?? {
     guard ArchivedValue.isNative(type) else { return nil }
     if type == ArchivedValue.self { return value }
@@ -54,7 +54,7 @@ struct ArchivedValueDecoder: Decoder, SingleValueDecodingContainer {
     return Float(number)
   }
 
-  /// Checks that the fields of the value may be searched, if it is an object.
+  /// Counts the fields of an object with many fields toward the limit of values, because they will be searched.
   func chargeSearch() throws {
     if case .object(let object) = value, object.fields.areMany {
       try state.charge(count: object.fields.count, codingPath)
@@ -101,7 +101,7 @@ extension ArchivedValue {
     nativeTypes.contains(ObjectIdentifier(type))
   }
 
-  /// The value as one of these types, a `Float` as a `Double`. Nil if it is of another kind.
+  /// The value as a type of `natives`, but as a `Double` for `Float`. Nil if the value is of another kind.
   fileprivate func native(_ type: any Any.Type) throws(ArchiveError) -> Any? {
     switch type {
     case is Bool.Type: return bool
@@ -119,12 +119,12 @@ extension ArchivedValue {
     }
   }
 
-  /// The bytes to be charged for reading the value as a type. Plain strings and data of the archive share their memory
-  /// among all references. Those of an object are read each time that it is decoded.
+  /// The bytes to be charged for reading the value as a type. This is 0 for plain strings and data, whose references
+  /// share memory. Strings and data of an object are read each time that the object is decoded.
   fileprivate func contentByteCount(for type: any Any.Type) throws(ArchiveError) -> Int {
     guard case .object(let object) = self else { return 0 }
     if type == URL.self { return (try urlTexts ?? []).reduce(0) { $0 + $1.utf8.count } }
-    // One packed byte can become an index of 8 bytes, and two a range of 16.
+    // One packed byte can become an index of 8 bytes, and two packed bytes a range of 16.
     return object.fields.contentByteCount * (type == IndexPath.self || type == IndexSet.self ? 8 : 1)
   }
 }

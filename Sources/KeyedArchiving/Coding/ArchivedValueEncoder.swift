@@ -2,10 +2,10 @@
 final class ArchivedValueEncoder: Encoder {
   let session: EncodingSession
   let codingPath: [any CodingKey]
-  /// The node of the value, if it becomes an object. Until then, the node is nil.
+  /// The node of the value. It represents nil until the value has encoded itself.
   let node = ArchiveNode()
   private let type: (any Any.Type)?
-  /// The object of the subclass, if this encodes its superclass: NSCoding stores the fields of both in one object.
+  /// If this encoder is for a superclass, the object of the subclass: NSCoding stores the fields of both in one object.
   private let inherited: ObjectUnderConstruction?
   private var object: ObjectUnderConstruction?
   private var single: ArchiveNode.Value?
@@ -22,7 +22,7 @@ final class ArchivedValueEncoder: Encoder {
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// What the value was encoded as. Nil if it encoded nothing.
+  /// The encoded value; nil if the value encoded nothing.
   var encoded: ArchiveNode.Value? { single ?? object.map { .node($0.node) } }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -36,7 +36,7 @@ final class ArchivedValueEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
 
-  /// A second container adds to the same object.
+  /// The object that a container adds to. All containers of a value add to the same object.
   private func construction(isKeyed: Bool) -> ObjectUnderConstruction {
     if isKeyed, let inherited { return inherited }
     if let object {
@@ -160,7 +160,7 @@ struct SingleContainer: SingleValueEncodingContainer {
   }
 }
 
-/// The key of a superclass that encodes itself without keys, and so can't be part of the same object.
+/// The key of a superclass that encodes itself without keys, so that it can't be part of the subclass's object.
 private struct SuperKey: CodingKey {
   var stringValue: String { "super" }
   var intValue: Int? { nil }

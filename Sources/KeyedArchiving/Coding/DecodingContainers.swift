@@ -26,7 +26,7 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     } else if case .object(let object) = decoder.value {
       (graph, holder) = (object.fields.graph, object.uid)
       let fields = try reading(decoder.codingPath) { () throws(ArchiveError) in try object.fields.all() }
-      // The names of a sound archive are short. They are decoded each time that the object occurs.
+      // Only long names are charged, which sound archives lack. Names are decoded each time that the object occurs.
       try decoder.state.charge(
         bytes: fields.reduce(0) { $0 + max($1.name.utf8.count - 256, 0) }, decoder.codingPath)
       numbers = Dictionary(fields.map { ($0.name, $0.number) }) { first, _ in first }
@@ -75,14 +75,14 @@ struct ArchivedKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try part(key).unkeyedContainer()
   }
 
-  /// The same object: `NSCoding` stores the fields of a class and of its superclass in one object.
+  /// The decoder of this object, because `NSCoding` stores the fields of a class and its superclass in one object.
   func superDecoder() throws -> any Decoder { decoder }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { try part(key) }
 }
 
 extension ArchivedDictionary {
-  /// The object number of the first value of each key that is a string or an integer. An integer key is given in decimal.
+  /// The object number of the first value of each key that is a string or an integer. Integer keys become decimal text.
   fileprivate func valueNumbersByKey() throws(ArchiveError) -> [String: Int] {
     var numbers: [String: Int] = [:]
     var contents = SharedContents(keys.graph)
@@ -95,10 +95,10 @@ extension ArchivedDictionary {
 }
 
 /// The elements of an array or a set, for a `Decodable` type. A Swift dictionary whose keys are neither strings nor
-/// integers is decoded from alternating keys and values, so an archived dictionary gives them in that order.
+/// integers decodes itself from alternating keys and values, so an archived dictionary is read as such a list.
 struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
   private let decoder: ArchivedValueDecoder
-  /// The elements, or the keys and the values.
+  /// One list of elements, or two lists: the keys and the values.
   private let lists: [ArchivedArray]
   private let elementCount: Int
   private(set) var currentIndex = 0
@@ -147,7 +147,7 @@ struct ArchivedUnkeyedContainer: UnkeyedDecodingContainer {
 
   mutating func decodeNil() throws -> Bool {
     let isNil = try next(Never.self) { $0.decodeNil() }
-    // Only a nil is consumed.
+    // `decodeNil` advances only past a nil.
     if !isNil { currentIndex -= 1 }
     return isNil
   }

@@ -1,12 +1,12 @@
 import Foundation
 import PropertyLists
 
-/// The state that all encoders of one call share.
+/// The state that all encoders share during one call of ``KeyedArchiveEncoder/encode(_:forKey:)``.
 final class EncodingSession {
   let configuration: KeyedArchiveEncoder
   /// The class instances that are being encoded.
   private var openInstances: Set<ObjectIdentifier> = []
-  /// The keys of dictionaries have no identity, so each is written once.
+  /// The nodes of dictionary keys. Keys have no identity, so each is written once.
   private var keyNodes: [ExactString: ArchiveNode] = [:]
   private var objects: [ObjectUnderConstruction] = []
   private var unordered: [UnorderedMembers] = []
@@ -44,7 +44,7 @@ final class EncodingSession {
     }
     let limit = KeyedArchiveEncoder.depth
     guard path.count <= limit else { throw refusal("Values are nested more than \(limit) deep.") }
-    // Without this check, instances that refer to each other would be encoded until the limit, in exponential time.
+    // Without this check, instances that refer to each other would be encoded to the depth limit, in exponential time.
     let instance = type(of: value) is AnyClass ? ObjectIdentifier(value as AnyObject) : nil
     if let instance, !openInstances.insert(instance).inserted {
       throw refusal("The instance contains itself.")
@@ -90,7 +90,7 @@ final class EncodingSession {
 final class ObjectUnderConstruction {
   let node: ArchiveNode
   let isKeyed: Bool
-  /// Whether the value is a dictionary or a set, so that a class set for it is one of collections and not one with
+  /// Whether the value is a dictionary or a set. A class that was named for it is then a class of collections, without
   /// fields.
   private let isDictionary: Bool
   private let naming: KeyedArchiveEncoder.Naming?
@@ -119,7 +119,7 @@ final class ObjectUnderConstruction {
   /// Whether the values are fields, and not members of a dictionary or an array.
   var hasFields: Bool { isKeyed && naming != nil && !isDictionary }
 
-  /// Records that the key has no object. Archivers write this down, and some readers require it.
+  /// Records that a field for an object is nil. Archivers write such fields, and some readers require them.
   func setAbsent<T>(_ key: any CodingKey, _ type: T.Type) {
     guard hasFields, !(type is any Numeric.Type), type != Bool.self else { return }
     if let raw = type as? any RawRepresentable.Type, hasNumber(raw) { return }

@@ -52,8 +52,8 @@ public struct KeyedArchiveDecoder: Sendable {
 
   /// Decodes the root of an archive.
   ///
-  /// - Throws: `ArchiveError` if the root can't be read. Otherwise `DecodingError` with the coding path; if the
-  ///   archive is broken at that path, its underlying error is an `ArchiveError`.
+  /// - Throws: `ArchiveError` if the root can't be read. Otherwise `DecodingError` with the coding path, and with an
+  ///   `ArchiveError` as its underlying error if the archive is broken at that path.
   public func decode<T: Decodable>(_ type: T.Type, from archive: KeyedArchive) throws -> T {
     guard let root = try archive.root else {
       throw DecodingError.valueNotFound(
@@ -64,8 +64,8 @@ public struct KeyedArchiveDecoder: Sendable {
 
   /// Decodes a value of an archive.
   ///
-  /// - Throws: `DecodingError` with the coding path. If the archive is broken at that path, its underlying error is
-  ///   an `ArchiveError`.
+  /// - Throws: `DecodingError` with the coding path, and with an `ArchiveError` as its underlying error if the archive
+  ///   is broken at that path.
   public func decode<T: Decodable>(_ type: T.Type, from value: ArchivedValue) throws -> T {
     let graph: ArchiveGraph? =
       switch value {
@@ -79,7 +79,7 @@ public struct KeyedArchiveDecoder: Sendable {
   }
 }
 
-/// The state that all decoders of one call share.
+/// The state that all decoders share during one call of `decode`.
 final class DecodingState {
   let namings: [ObjectIdentifier: [String: [String]]]
   let depth: Int
@@ -102,7 +102,7 @@ final class DecodingState {
     bytesLeft = 32 * byteCount + 1 << 20
   }
 
-  /// The object of the property list with that number, with references followed.
+  /// The value of the object with a number in the property list, with references followed.
   func value(_ number: Int, in graph: ArchiveGraph, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard graph === self.graph else { return try graph.value(number, holder: holder) }
     return try contents?.value(number, holder: holder) ?? .null

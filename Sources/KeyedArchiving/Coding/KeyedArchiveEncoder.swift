@@ -10,14 +10,14 @@ public import PropertyLists
 /// let data = try encoder.encode(Bug(title: "Potato Bug", rating: 4), forKey: "Data")
 /// ```
 ///
-/// - A type with a name becomes an object of that class, with numbers and booleans stored directly in its fields. Any
-///   other type with keys becomes an `NSDictionary`, with its keys sorted by their bytes.
+/// - A type with a class set by ``name(_:_:keys:)`` becomes an object of that class, with numbers and booleans stored
+///   directly in its fields. Any other type with keys becomes an `NSDictionary`, with its keys sorted by their bytes.
 /// - Arrays become `NSArray`, sets `NSSet`, dictionaries `NSDictionary`. Sets, and dictionaries whose keys are neither
 ///   strings nor integers, are sorted by their encoded bytes, because Swift orders them differently in each process.
 /// - `Date`, `Data`, `URL`, `UUID`, `Decimal`, `IndexPath` and `IndexSet` become Foundation's objects. A string becomes
 ///   an `NSString`, a `Float` a number of four bytes.
-/// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it. If the field would hold a number, its key is
-///   left out instead. nil in a collection becomes `NSNull`.
+/// - nil in a field becomes UID 0, as `encode(nil, forKey:)` writes it. If the field is for a number, its key is
+///   omitted instead. nil in a collection becomes `NSNull`.
 /// - A superclass that encodes itself with `superEncoder()` adds its fields to the same object.
 /// - An instance of a class is encoded each time that it occurs, like a struct, and must not contain itself. For graphs
 ///   of objects, use ``ArchiveNode``.
@@ -25,7 +25,7 @@ public import PropertyLists
 /// Values may be nested 128 deep. Equal values give equal bytes in every process. ``KeyedArchiveDecoder`` decodes the
 /// bytes to the same values, but refuses dates that are NaN or more than 100,000 years from 2001.
 public struct KeyedArchiveEncoder {
-  /// What a type is called in the archive.
+  /// The class and the keys that a type has in the archive.
   struct Naming {
     let archivedClass: ArchivedClass
     private let keys: [ExactString: String]
@@ -59,7 +59,7 @@ public struct KeyedArchiveEncoder {
     namings[ObjectIdentifier(type)] = Naming(archivedClass, keys: keys)
   }
 
-  /// The archive of a value.
+  /// Encodes a value as an archive.
   ///
   /// - Parameters:
   ///   - value: what to encode.

@@ -31,7 +31,7 @@ extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable 
 }
 
 /// The members of a set or a dictionary, until they are sorted by the bytes that each element or key has in an archive
-/// of its own. Sets inside them are sorted before.
+/// of its own. Sets inside the members are sorted first.
 struct UnorderedMembers {
   let node = ArchiveNode()
   private let keys: [ArchiveNode.Value]

@@ -12,7 +12,7 @@ extension ArchiveBytes {
 
   /// Opens a file, whose pages are read when they are first touched.
   ///
-  /// - Throws: `io` if the file can't be opened or is not a regular file.
+  /// - Throws: `io` if the file can't be opened or is not a regular file; `limitExceeded` if it is larger than 4 GiB.
   public convenience init(contentsOf url: URL) throws(ArchiveError) {
     let path = url.path(percentEncoded: false)
     func failed(_ what: String, _ number: Int32) -> ArchiveError {
@@ -42,7 +42,7 @@ extension ArchiveBytes {
 
   /// A copy of the bytes of a range.
   ///
-  /// - Throws: as `withBytes(in:_:)`.
+  /// - Throws: `malformed` if the range is not within the bytes; `io` or `damaged` if the file can't be read.
   public func data(in range: Range<Int>) throws(ArchiveError) -> Data {
     try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in unsafe Data(bytes) }
   }

@@ -7,12 +7,12 @@ public import PropertyLists
 public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The name of the format, such as `binary property list`.
   public let rawValue: String
-  /// The format of that name.
+  /// Makes the format with the given name.
   public init(rawValue: String) { self.rawValue = rawValue }
 
   /// A binary property list of version 0, which this module reads.
   public static let binaryPropertyList = DataFormat(rawValue: "binary property list")
-  /// An XML property list, or other XML. This module reads only the former.
+  /// An XML property list, which this module reads, or other XML, which it doesn't read.
   public static let xmlPropertyList = DataFormat(rawValue: "XML property list")
   /// A binary property list of another version: `bplist15`, `bplist16` or `bplist17`.
   public static let otherBinaryPropertyList = DataFormat(rawValue: "binary property list of another version")
@@ -72,7 +72,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("\u{4}\u{B}streamtyped".utf8), .typedStream),
     (Array("\u{4}\u{B}typedstream".utf8), .typedStream),
     (Array("GNUstep archive".utf8), .gnustepArchive),
-    // A dictionary or an array, mutable or not, of less than 2²⁴ elements: after a 0, its type and its count.
+    // A dictionary or an array, mutable or not, of fewer than 2²⁴ elements: a 0, the type, then the count.
     ([0, 3, 0], .gnustepPropertyList),
     ([0, 4, 0], .gnustepPropertyList),
     ([0, 5, 0], .gnustepPropertyList),
@@ -83,7 +83,7 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("PK\u{3}\u{4}".utf8), .zip),
   ]
 
-  /// The command of GNUstep that makes a binary property list. Its XML has escapes in place of some characters.
+  /// GNUstep's command that makes a binary property list. GNUstep's XML has escapes in place of some characters.
   private static let plser =
     "GNUstep's `plser -Format NSPropertyListBinaryFormat_v1_0 FILE > NEW` (in Debian's gnustep-base-runtime)"
 

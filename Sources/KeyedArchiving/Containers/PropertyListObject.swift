@@ -2,7 +2,7 @@ public import PropertyLists
 
 /// An object of a property list. A collection has the numbers of other objects.
 public enum PropertyListObject: Sendable {
-  /// The marker 0x00, which some writers use for nothing.
+  /// The marker 0x00, with which some writers represent a missing value.
   case null
   /// True or false.
   case bool(Bool)
@@ -10,7 +10,7 @@ public enum PropertyListObject: Sendable {
   case integer(Int64)
   /// An integer above `Int64.max`.
   case unsigned(UInt64)
-  /// An integer that fits into neither.
+  /// An integer that fits into neither `Int64` nor `UInt64`.
   case bigInteger(Int128)
   /// A floating-point number of single or double precision.
   case real(Double)
@@ -22,11 +22,11 @@ public enum PropertyListObject: Sendable {
   case string(String)
   /// A number with which a keyed archive refers to its own objects.
   case uid(UInt32)
-  /// The members, in their order.
+  /// The members of an array, in order.
   case array(References)
-  /// The members, in the order of the file.
+  /// The members of a set, in the order of the file.
   case set(References)
-  /// The keys and their values, in the order of the file. Keys may repeat, and need not be strings.
+  /// The keys and the values of a dictionary, in the order of the file. Keys may repeat, and need not be strings.
   case dictionary(keys: References, values: References)
 }
 
@@ -100,7 +100,7 @@ extension PropertyList {
     try unsafe isString(header, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// A floating-point number or a date.
+  /// Reads a floating-point number or a date.
   @inline(__always)
   package func real(_ header: ObjectHeader) throws(ArchiveError) -> Double {
     let bits = try bytes.number(at: header.start, width: header.count)

@@ -6,7 +6,7 @@ public import PropertyLists
 /// A part that is shared in the file occurs in each place that uses it. Strings marked as ASCII that contain other
 /// bytes are read as UTF-8 or, if that is invalid, as Latin-1. Half of a surrogate pair becomes U+FFFD.
 public enum PropertyListValue: Hashable, Sendable {
-  /// The marker 0x00, which some writers use for nothing.
+  /// The marker 0x00, with which some writers represent a missing value.
   case null
   /// True or false.
   case bool(Bool)
@@ -14,7 +14,7 @@ public enum PropertyListValue: Hashable, Sendable {
   case integer(Int64)
   /// An integer above `Int64.max`.
   case unsigned(UInt64)
-  /// An integer that fits into neither.
+  /// An integer that fits into neither `Int64` nor `UInt64`.
   indirect case bigInteger(Int128)
   /// A floating-point number of single or double precision.
   case real(Double)
@@ -26,12 +26,12 @@ public enum PropertyListValue: Hashable, Sendable {
   case string(String)
   /// A number with which a keyed archive refers to its own objects.
   case uid(UInt32)
-  /// The members, in their order.
+  /// The members of an array, in order.
   case array([PropertyListValue])
-  /// The members, in the order of the file.
+  /// The members of a set, in the order of the file.
   case set([PropertyListValue])
-  /// The members, in the order of the file. Repeated keys are kept. Two dictionaries are equal if their members are
-  /// equal and in the same order.
+  /// The members of a dictionary, in the order of the file. Repeated keys are kept. Two dictionaries are equal if their
+  /// members are equal and in the same order.
   case dictionary([Member])
 
   /// A member of a dictionary.
@@ -48,8 +48,8 @@ public enum PropertyListValue: Hashable, Sendable {
     }
   }
 
-  /// The value under a string key, or nil if this is not a dictionary or has no such key. If the key occurs more than
-  /// once, the first one counts, as in Apple's reader.
+  /// The value for a string key; nil if this is not a dictionary or has no such key. If the key occurs more than once,
+  /// its first occurrence counts, as in Apple's reader.
   ///
   /// - Complexity: O(the dictionary's count).
   public subscript(key: String) -> PropertyListValue? {
@@ -59,12 +59,12 @@ public enum PropertyListValue: Hashable, Sendable {
 }
 
 extension PropertyList {
-  /// The tree below an object, or below the top.
+  /// An object, by its number, as a tree of values; by default the top of the list.
   ///
   /// Shared parts are read once and share their memory. `ArchiveLimits.valueCount` bounds the work.
   ///
   /// - Throws: `cyclic` if a collection contains itself; `limitExceeded` if the tree is deeper or larger than the
-  ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` as `object(_:)`.
+  ///   limits allow; `malformed`, `danglingReference`, `io` or `damaged` for the reasons that `object(_:)` names.
   public func value(_ number: Int? = nil) throws(ArchiveError) -> PropertyListValue {
     try tree(number, sharing: 1 << 16) { node in
       switch node {
@@ -77,11 +77,11 @@ extension PropertyList {
     }
   }
 
-  /// The tree below an object, or below the top, of values that a function makes.
+  /// An object, by its number, as a tree of values that `make` makes; by default the top of the list.
   ///
   /// - Parameters:
-  ///   - extra: how many values it may have in addition to two for each byte, because values are shared.
-  ///   - make: makes a value of the members that it has made before.
+  ///   - extra: the number of values allowed in addition to two for each byte, because a shared value counts each time.
+  ///   - make: makes a value. For a collection, it gets the values that it has made of the members.
   package func tree<Tree>(
     _ number: Int? = nil, sharing extra: Int, _ make: @escaping (TreeNode<Tree>) -> Tree
   ) throws(ArchiveError) -> Tree {

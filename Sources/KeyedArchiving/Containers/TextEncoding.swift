@@ -6,7 +6,7 @@ struct TextEncoding {
   var mark: [UInt8] = []
   var isLittleEndian = false
 
-  /// UTF-32 comes before UTF-16, because its little-endian mark begins with that of UTF-16.
+  /// The encodings with a mark. UTF-32 precedes UTF-16, because UTF-32's little-endian mark begins with UTF-16's.
   private static let marked = [
     TextEncoding(form: .utf32, mark: [0, 0, 0xFE, 0xFF]),
     TextEncoding(form: .utf32, mark: [0xFF, 0xFE, 0, 0], isLittleEndian: true),
@@ -15,13 +15,13 @@ struct TextEncoding {
     TextEncoding(form: .utf8, mark: [0xEF, 0xBB, 0xBF]),
   ]
 
-  /// The encoding that the first bytes announce with a byte order mark. Nil if they are not one.
+  /// The encoding that the first bytes announce with a byte order mark; nil if there is no mark.
   static func marked(_ start: [UInt8]) -> TextEncoding? { marked.first { start.starts(with: $0.mark) } }
 
   /// The bytes of one code unit.
   private var unitSize: Int { form == .utf16 ? 2 : form == .utf32 ? 4 : 1 }
 
-  /// The code units of a text after its byte order mark, without an incomplete one at the end.
+  /// The code units of a text after its byte order mark, without an incomplete unit at the end.
   func units<Unit: FixedWidthInteger>(of text: [UInt8]) -> [Unit] {
     let size = unitSize
     return stride(from: mark.count, to: text.count - size + 1, by: size).map { start in
@@ -29,7 +29,7 @@ struct TextEncoding {
     }
   }
 
-  /// The text in UTF-8, and the position of its first invalid part, from which on it must not be used.
+  /// The text in UTF-8, and the position of its first invalid part, up to which it is usable; nil if all is valid.
   func decoded(_ text: [UInt8]) -> (utf8: [UInt8], invalid: Int?) {
     switch form {
     case .utf8:
@@ -57,7 +57,7 @@ struct TextEncoding {
     return (utf8, failed ? utf8.count : nil)
   }
 
-  /// How many bytes a scalar takes in the text, by the first byte of its UTF-8.
+  /// The number of bytes that a scalar takes in this encoding, from the first byte of the scalar's UTF-8.
   func byteCount(_ first: UInt8) -> Int {
     switch form {
     case .utf8, .ascii: first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4

@@ -3,7 +3,7 @@ struct TextFormatSniffer {
   /// The first characters after the byte order mark, with `?` for each character that is not ASCII.
   private let text: [UInt8]
 
-  /// - Parameter start: the first bytes.
+  /// - Parameter start: the first bytes of the data.
   init(_ start: [UInt8]) {
     let units: [UInt32] = (TextEncoding.marked(start) ?? TextEncoding(form: .utf8)).units(of: start)
     text = units.map { $0 < 0x80 ? UInt8($0) : UInt8(ascii: "?") }

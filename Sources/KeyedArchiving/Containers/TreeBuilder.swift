@@ -1,13 +1,13 @@
 import Foundation
 import PropertyLists
 
-/// A value of a tree whose members are made.
+/// A value to be made for a tree. Its members are made already.
 package enum TreeNode<Tree> {
   /// A value without members.
   case leaf(PropertyListValue)
   case array([Tree])
   case set([Tree])
-  /// The keys, and then the values.
+  /// First `count` keys, then as many values.
   case dictionary([Tree], count: Int)
 }
 
@@ -16,7 +16,7 @@ package enum TreeNode<Tree> {
 /// 1. A collection, or a leaf that takes memory, is built once for each offset, however many objects and collections
 ///    refer to it.
 /// 2. `valuesLeft` is lowered by the size of a collection before memory is allocated for it, and by the size of a tree
-///    each time the tree is used again. So it bounds both the memory and the size of the result.
+///    each time the tree is used again. So `valuesLeft` bounds both the memory and the size of the result.
 /// 3. `bytesLeft` bounds the bytes of strings and data: objects may overlap, so a small file could contain thousands of
 ///    long strings.
 struct TreeBuilder<Tree> {
@@ -95,7 +95,7 @@ struct TreeBuilder<Tree> {
         return (nil, 0)
       }
     case .data, .asciiString, .utf16String:
-      // A shorter string fits into the value itself.
+      // Up to 15 bytes of ASCII fit into the value itself; other contents as short take little memory.
       guard header.count > 15 else { return (make(.leaf(try leaf(header))), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)

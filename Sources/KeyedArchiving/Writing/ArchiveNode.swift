@@ -1,7 +1,7 @@
 public import PropertyLists
 
-/// An object to be archived. A node has an identity: in the archive of a graph of nodes, the same node is the same
-/// object, and equal nodes are different objects.
+/// An object to be archived. A node has an identity: a node that is referred to twice becomes one object of the
+/// archive, and two nodes with equal contents become two objects.
 ///
 /// ```swift
 /// let category = ArchiveNode(ArchivedClass("Catalog.Category"), ["name": .string("Cafés")])
@@ -15,7 +15,7 @@ public import PropertyLists
 public final class ArchiveNode {
   /// The value of a field.
   public enum Value {
-    /// No object: nil.
+    /// No object. Readers return nil.
     case null
     /// A boolean in the field itself, as `encodeBool` stores it.
     case bool(Bool)
@@ -38,7 +38,7 @@ public final class ArchiveNode {
   }
 
   enum Content {
-    /// A value in `$objects` without a class, such as an `NSNumber`; or another reference to a node; or nil.
+    /// A value in `$objects` without a class, such as an `NSNumber`; another node, which replaces this one; or nil.
     case bare(Value)
     case object(ArchivedClass, [(key: String, value: Value)], unkeyed: [Value] = [])
   }
@@ -121,36 +121,36 @@ public final class ArchiveNode {
 
   /// The archive of this object and everything reachable from it, under the name `root`.
   ///
-  /// - Throws: `unencodable` if an object has a key twice; `limitExceeded`
-  ///   if there are more objects than the format can number.
+  /// - Throws: `unencodable` if an object has a key twice; `limitExceeded` if there are more objects than the format
+  ///   can number, or lists are nested too deeply.
   public func archived() throws(ArchiveError) -> [UInt8] {
     try ArchiveNode.archive(["root": .node(self)])
   }
 
   /// An archive with several values under the given names, as an app writes it with `encode(_:forKey:)`.
   ///
-  /// - Throws: as ``archived()`` does.
+  /// - Throws: `ArchiveError` for the reasons that ``archived()`` names.
   public static func archive(_ top: KeyValuePairs<String, Value>) throws(ArchiveError) -> [UInt8] {
     try archive(Array(top))
   }
 
-  /// The same for names that are known only at run time.
+  /// An archive with several values under names that are known only at run time.
   ///
   /// - Parameters:
   ///   - top: the names and values.
   ///   - archiver: the class that the archive names as its writer: an app's subclass, for a reader that requires it.
-  /// - Throws: as ``archived()`` does, also if a name occurs twice.
+  /// - Throws: `unencodable` also if a name occurs twice; otherwise for the reasons that ``archived()`` names.
   public static func archive(
     _ top: [(key: String, value: Value)], archiver: String = KeyedArchiveWriter.standardArchiver
   ) throws(ArchiveError) -> [UInt8] {
     try archive(top, unkeyed: [], archiver: archiver)
   }
 
-  /// The same with values that have no names, as an app writes them with `encode(_:)`.
+  /// An archive with named values, and with values without names, as an app writes these with `encode(_:)`.
   package static func archive(
     _ top: [(key: String, value: Value)], unkeyed: [Value], archiver: String
   ) throws(ArchiveError) -> [UInt8] {
-    // The fewer objects there are, the fewer bytes a reference takes. Their number is known only at the end.
+    // References are shorter with few objects. The count is known only at the end, so low limits are tried first.
     for limit in [0xFF, 0xFFFF] {
       do {
         return try archive(top, unkeyed, archiver, maximumObjectCount: limit)

@@ -1,19 +1,19 @@
 import PropertyLists
 
-/// Writes nodes. They are numbered when they are first met, those nearest to the top first. There is no recursion, so a
-/// chain of any length can be written.
+/// Writes nodes. Each node is numbered when it is first met, in breadth-first order. Nodes are not written recursively,
+/// so a chain of any length can be written.
 struct GraphWriter {
   private var references: [ObjectIdentifier: KeyedArchiveWriter.Reference] = [:]
-  /// All nodes met so far. This keeps them alive, so their identifiers stay unique.
+  /// All nodes met so far. They are kept alive, so that their identifiers stay unique.
   private var nodes: [ArchiveNode] = []
   private var writtenCount = 0
-  /// The numbers of long bytes in fields, by their place in memory. Fields with the same array share one object of the
-  /// property list.
+  /// The object numbers of arrays of more than 64 bytes in fields, by the address of the array. Fields with the same
+  /// array share one object of the property list.
   private var dataNumbers: [UInt: Int] = [:]
   /// The current depth of nested lists.
   private var depth = 0
 
-  /// The value as it is written in a field. Its nodes are written later.
+  /// The value as it is written in a field. If it is a node, the node itself is written later.
   mutating func value(
     _ value: ArchiveNode.Value, to writer: inout KeyedArchiveWriter
   ) throws(ArchiveError) -> KeyedArchiveWriter.Value {
@@ -49,7 +49,7 @@ struct GraphWriter {
     case .real(let real): return try writer.list.real(real)
     case .bytes(let bytes):
       guard bytes.count > 64 else { return try writer.list.data(bytes) }
-      // The nodes keep the array alive, so no other one has its place.
+      // The nodes keep the array alive, so no other array has its address.
       let place = unsafe bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
       if let number = dataNumbers[place] { return number }
       let number = try writer.list.data(bytes)
@@ -57,7 +57,7 @@ struct GraphWriter {
       return number
     case .text(let text): return try writer.list.string(text)
     case .list(let elements):
-      // Only lists recurse: they are not nested deeply.
+      // Only lists are written recursively, so their depth is limited.
       guard depth < ArchiveLimits().depth else {
         throw ArchiveError(
           .limitExceeded,

@@ -1,7 +1,7 @@
 public import PropertyLists
 
 extension KeyedArchiveWriter {
-  /// An archive in memory.
+  /// Writes an archive into memory.
   ///
   /// - Parameter body: writes the objects, and returns the values at the top.
   public static func bytes(
@@ -10,7 +10,7 @@ extension KeyedArchiveWriter {
     try bytes(maximumObjectCount: Int(UInt32.max), body)
   }
 
-  /// - Parameter maximumObjectCount: the limit for the container, which has about three objects for each string.
+  /// - Parameter maximumObjectCount: the limit on objects of the property list, which has about three for each string.
   package static func bytes(
     maximumObjectCount: Int, _ body: (inout KeyedArchiveWriter) throws(ArchiveError) -> Top
   ) throws(ArchiveError) -> [UInt8] {
@@ -28,15 +28,15 @@ extension KeyedArchiveWriter {
     try Value(number: UInt32(list.float(float)))
   }
 
-  /// No object: nil.
+  /// Appends a value that readers interpret as nil.
   public mutating func appendNull() throws(ArchiveError) { try append(null) }
 
-  /// A real number of 4 bytes.
+  /// Appends a real number of 4 bytes.
   public mutating func append(float: Float) throws(ArchiveError) { try append(number: value(float)) }
 }
 
 extension BinaryPropertyListWriter {
-  /// - Parameter body: writes the objects and returns the number of the top one.
+  /// - Parameter body: writes the objects, and returns the number of the top object.
   package static func bytes(
     maximumObjectCount: Int = Int(UInt32.max),
     _ body: (inout BinaryPropertyListWriter) throws(ArchiveError) -> Int

@@ -27,16 +27,16 @@ private struct XMLPropertyListReader {
   private struct Frame {
     let name: XMLScanner.Name
     let isDictionary: Bool
-    /// Where its members begin in `numbers`. Those of a dictionary are keys and values in turns.
+    /// The index in `numbers` of the first member. The members of a dictionary are keys and values in turn.
     let start: Int
   }
 
   private var scanner: XMLScanner
   private let limits: ArchiveLimits
   private var stack: [Frame] = []
-  /// The objects of the members of all open collections.
+  /// The object numbers of the members of all open collections.
   private var numbers: [Int] = []
-  /// The object of each key. Many dictionaries have the same keys, which are written once.
+  /// The object number of each key. Many dictionaries have the same keys, which are written once.
   private var keys: [ArraySlice<UInt8>: Int] = [:]
 
   init(_ text: XMLText, limits: ArchiveLimits) {
@@ -53,7 +53,7 @@ private struct XMLPropertyListReader {
     }
   }
 
-  /// `<plist>` with one value, or the value alone.
+  /// Reads `<plist>` with one value, or the value alone. Returns the value's object number.
   private mutating func document(_ writer: inout BinaryPropertyListWriter) throws(ArchiveError) -> Int {
     var tag = try scanner.nextTag()
     var plist: XMLScanner.Name?
@@ -75,7 +75,7 @@ private struct XMLPropertyListReader {
     return top
   }
 
-  /// Reads the value that a tag begins, to its end.
+  /// Reads the value that a tag begins, to the end of the value. Returns the value's object number.
   private mutating func value(
     _ first: XMLScanner.Tag, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) -> Int {
@@ -97,10 +97,10 @@ private struct XMLPropertyListReader {
     }
   }
 
-  /// Whether a key of the innermost collection, a dictionary, waits for its value.
+  /// Whether the last member of the innermost dictionary is a key without a value.
   private var hasOpenKey: Bool { !(numbers.count - (stack.last?.start ?? 0)).isMultiple(of: 2) }
 
-  /// The object of an element, if the element is complete and a value.
+  /// Reads an element. Returns the object number of a complete value; nil for a key or a collection that stays open.
   private mutating func opened(
     _ name: XMLScanner.Name, isEmpty: Bool, _ writer: inout BinaryPropertyListWriter
   ) throws(ArchiveError) -> Int? {
@@ -149,7 +149,7 @@ private struct XMLPropertyListReader {
     numbers.removeLast(members.count)
     stack.removeLast()
     var (keys, values): ([Int], [Int]) = ([], [])
-    // The places of the keys, if there are too many to compare each with all others.
+    // The index of each key, if there are too many keys to compare each with all others.
     var places: [Int: Int]? = members.count > 64 ? [:] : nil
     for index in stride(from: 0, to: members.count, by: 2) {
       let key = members[index]

@@ -1,7 +1,7 @@
 import Foundation
 
-/// An integer as Apple's reader accepts it: decimal or, after `0x`, hexadecimal, with or without a sign. Nil also for
-/// numbers of more than 128 bits.
+/// An integer as Apple's reader accepts it: decimal or, after `0x`, hexadecimal, with or without a sign. Nil for other
+/// texts, and for numbers of more than 128 bits.
 func xmlInteger(_ content: ArraySlice<UInt8>) -> Int128? {
   var digits = trimmed(content)
   let isNegative = digits.first == UInt8(ascii: "-")
@@ -9,17 +9,17 @@ func xmlInteger(_ content: ArraySlice<UInt8>) -> Int128? {
   if digits.count < 19, let small = number(digits) { return Int128(isNegative ? -small : small) }
   let isHexadecimal = digits.starts(with: "0x".utf8) || digits.starts(with: "0X".utf8)
   if isHexadecimal { digits = digits.dropFirst(2) }
-  // No second sign.
+  // A second sign is invalid.
   guard let first = digits.first, first > UInt8(ascii: "-") else { return nil }
   let text = (isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self)
   return Int128(text, radix: isHexadecimal ? 16 : 10)
 }
 
-/// A decimal number, or `nan`, `inf` or `infinity`, with or without a sign.
+/// A decimal number, or `nan`, `inf` or `infinity`, with or without a sign; nil for other texts.
 func xmlReal(_ content: ArraySlice<UInt8>) -> Double? {
   let text = String(decoding: trimmed(content), as: UTF8.self).lowercased()
   switch text {
-  // C's `printf` gives NaN a sign, and Microsoft's adds a word.
+  // C's `printf` may write NaN with a sign, and Microsoft's also with `(ind)`.
   case "nan", "+nan", "-nan", "-nan(ind)": return .nan
   case "inf", "+inf", "infinity", "+infinity": return .infinity
   case "-inf", "-infinity": return -.infinity
@@ -30,7 +30,8 @@ func xmlReal(_ content: ArraySlice<UInt8>) -> Double? {
   }
 }
 
-/// Seconds since 2001 from a date such as `2001-01-31T23:59:59Z`. The year may have a sign, and more digits.
+/// Seconds since 2001 from a date such as `2001-01-31T23:59:59Z`; nil for other texts. The year may have a minus sign
+/// and up to nine digits.
 func xmlDate(_ content: ArraySlice<UInt8>) -> Double? {
   var text = trimmed(content)
   let isNegative = text.first == UInt8(ascii: "-")
@@ -47,15 +48,15 @@ func xmlDate(_ content: ArraySlice<UInt8>) -> Double? {
   unsafe (time.tm_hour, time.tm_min, time.tm_sec) = (part(7), part(10), part(13))
   guard part(7) < 24, part(10) < 60, part(13) < 60 else { return nil }
   let seconds = unsafe timegm(&time)
-  // A day that does not exist was carried over into the next month.
+  // `timegm` has moved a day that does not exist into the next month.
   guard unsafe time.tm_mon == month, unsafe time.tm_mday == day else { return nil }
-  // Subtracting integers rounds only once, also for years far away.
+  // Integers are subtracted, so that the result is rounded only once, also for distant years.
   return Double(seconds - 978_307_200)
 }
 
 private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-/// A number of 1 to 18 digits, without anything else.
+/// The number in a text of at most 18 digits; nil if the text is empty or has other characters.
 private func number(_ text: ArraySlice<UInt8>) -> Int? {
   guard !text.isEmpty, text.allSatisfy(isDigit) else { return nil }
   return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
@@ -74,8 +75,8 @@ private let base64Values: [UInt8?] = {
   return values
 }()
 
-/// The bytes that base64 text encodes, or nil if the text is invalid. Other characters are skipped, as in Foundation
-/// and Python. The padding is required, and only skipped characters may follow it.
+/// The bytes that base64 text encodes; nil if the text is invalid. Characters that are not base64 are skipped, as in
+/// Foundation and Python. The padding is required, and only skipped characters may follow it.
 func base64(_ content: ArraySlice<UInt8>) -> [UInt8]? {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(content.count / 4 * 3)
@@ -93,7 +94,7 @@ func base64(_ content: ArraySlice<UInt8>) -> [UInt8]? {
       bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
     }
   }
-  // Two digits of the last four leave 4 bits, three leave 2 bits.
+  // A last group of two digits instead of four leaves 4 bits, and a group of three digits leaves 2 bits.
   let isComplete = bitCount == 0 ? padding == 0 : bitCount == 4 ? padding >= 2 : bitCount == 2 && padding >= 1
   return isComplete ? bytes : nil
 }

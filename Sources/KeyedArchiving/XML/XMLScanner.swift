@@ -27,9 +27,9 @@ struct XMLScanner {
   private let text: XMLText
   let utf8: [UInt8]
   private var position = 0
-  /// The position of the newest tag.
+  /// The position of the tag that was read last.
   private(set) var tagPosition = 0
-  /// A document type may occur only before the first element.
+  /// Whether no element was read yet: a document type is allowed only before the first element.
   private var isBeforeRoot = true
 
   init(_ text: XMLText) {
@@ -37,14 +37,14 @@ struct XMLScanner {
     utf8 = text.utf8
   }
 
-  /// An error at the newest tag, or at another position.
+  /// An error at a position; by default at the tag that was read last.
   func error(
     _ message: String, at position: Int? = nil, _ code: ArchiveError.Code = .malformed
   ) -> ArchiveError {
     text.error(message, position ?? tagPosition, code)
   }
 
-  /// The next tag. Only blanks, comments and the like may come before it.
+  /// Reads the next tag. Only blanks, comments, processing instructions and a document type may precede the tag.
   mutating func nextTag() throws(ArchiveError) -> Tag {
     while true {
       skipBlanks()
@@ -64,7 +64,7 @@ struct XMLScanner {
     }
   }
 
-  /// The text up to the closing tag of an element that must not contain other elements.
+  /// Reads the text up to the closing tag of an element, which must not contain other elements.
   ///
   /// Carriage returns are kept, although XML converts them to line feeds: Foundation writes and reads them unchanged,
   /// and they count in the runs of an attributed string.
@@ -223,10 +223,10 @@ struct XMLScanner {
 
   // MARK: - Text
 
-  /// The character of the entity that is next, which is skipped.
+  /// Reads the entity at the position, and returns its character in UTF-8.
   private mutating func entity() throws(ArchiveError) -> [UInt8] {
     let start = position
-    // The longest reference is a number with leading zeros; no writer makes a longer one than this.
+    // No writer makes a longer reference than 32 bytes, even for a number with leading zeros.
     let nearby = utf8[(start + 1)...].prefix(32)
     guard let end = nearby.firstIndex(of: UInt8(ascii: ";")) else {
       throw error("`&` does not begin an entity; in text, write it as `&amp;`", at: start)

@@ -27,7 +27,7 @@ struct XMLText {
     }
   }
 
-  /// An error that names the line, and the byte of the input.
+  /// An error that names the line and the byte offset in the input.
   func error(
     _ message: String, _ position: Int, _ code: ArchiveError.Code = .malformed
   ) -> ArchiveError {
@@ -41,7 +41,7 @@ struct XMLText {
   }
 }
 
-/// The encoding that the declaration names, UTF-8 if there is none. Blanks and comments may come before the declaration.
+/// The encoding that the XML declaration names; UTF-8 if it names none. Blanks and comments may precede it.
 private func declaredEncoding(_ input: [UInt8], _ path: String?) throws(ArchiveError) -> TextEncoding {
   var rest = Substring(String(decoding: input.prefix(4096), as: UTF8.self))
   while true {

@@ -3,44 +3,44 @@ import Synchronization
 
 /// The bytes of an archive: in memory, or in a file whose pages are read when they are first touched.
 ///
-/// 1. The bytes never change: each page is read and checked before it is used, and kept at least until the read ends. If
-///    a file is truncated or overwritten while it is open, pages not yet read give errors. There is never a signal, and
-///    never bytes other than those checked.
+/// 1. The bytes never change. Each page is read and checked before it is used, and stays in memory at least until the
+///    read that uses it ends. If a file is truncated or overwritten while open, loading a page throws an error: it
+///    never raises a signal and never returns unchecked bytes.
 /// 2. Each access is checked against ``count``.
-/// 3. Any number of threads may read at once. While a thread reads a page into memory for all, other threads that need it or a
-///    page near it wait.
+/// 3. Any number of threads may read at once. While one thread loads a page into shared memory, other threads that need
+///    this page or a page near it wait.
 @safe public final class ArchiveBytes: @unchecked Sendable {
   // Unchecked because the compiler can't see that memory is written only before it is published: by `init`, or by the
   // file's loader, which sets a page's bit after it has written and checked the page.
 
   /// The number of bytes.
   public let count: Int
-  /// The path of the file, if the bytes come from a file.
+  /// The path of the file; nil if the bytes are not from a file.
   public let path: String?
 
   private let base: UnsafeMutableRawPointer
   private let file: PagedFile?
   private let pageShift: Int
-  /// The bits of the file's pages, also kept here, so that a check of a page costs almost nothing.
+  /// The file's own pointer to the bits of its pages, copied here so that checking a page costs almost nothing.
   private let loaded: UnsafeMutablePointer<Atomic<UInt64>>?
-  /// The reads in progress; nil if pages are never freed while others read.
+  /// Counts the reads in progress; nil if pages are never freed during a read.
   private let reads: ReadGenerations?
-  /// For a file that one thread reads from the start to the end: how many bytes of pages stay in memory between its reads.
+  /// Only for bytes from ``reopened(keeping:)``: how many bytes of pages may stay in memory between two reads.
   private let keptByteCount: Int?
-  /// How many reads of that thread are in progress, each inside of the one before.
+  /// Only for bytes from ``reopened(keeping:)``: the number of nested reads in progress.
   private var depth = 0
 
   /// Copies bytes.
   public convenience init(_ bytes: [UInt8]) { self.init(bytes, path: nil) }
 
-  /// Copies bytes that were made from a file.
+  /// Copies bytes that were made from the file at `path`, which errors then name.
   package convenience init(_ bytes: [UInt8], path: String?) {
     unsafe self.init(count: bytes.count, path: path) { target in
       unsafe bytes.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
     }
   }
 
-  /// Bytes that `fill` writes.
+  /// Allocates `count` bytes, all of which `fill` must write.
   package init(count: Int, path: String? = nil, fill: (UnsafeMutableRawBufferPointer) -> Void) {
     self.count = count
     self.path = path
@@ -61,7 +61,7 @@ import Synchronization
   ///   - pageSize: A power of two, at least 4,096.
   ///   - check: Returns whether the bytes of a page are valid. Pages are numbered from 0. The last page may be shorter
   ///     than the others.
-  ///   - quota: Bounds the pages in memory. Without it, all pages stay.
+  ///   - quota: Bounds the pages in memory. Without a quota, all pages stay in memory.
   /// - Throws: `io` if there is not enough address space.
   package convenience init(
     descriptor: Int32, byteCount: Int, pageSize: Int = PagedFile.defaultPageSize, path: String? = nil,
@@ -89,24 +89,25 @@ import Synchronization
     if file == nil { unsafe base.deallocate() }
   }
 
-  /// How many bytes of the pages of a file are in memory.
+  /// The size of the file's pages that are in memory, in bytes; 0 without a file.
   package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
 
-  /// Reads all pages of a file without a quota, and closes the file.
+  /// Reads all pages of a file without a quota, and closes the file. Does nothing if the bytes are not in a file.
   ///
-  /// - Throws: `io` or `damaged`, as reading each page does.
+  /// - Throws: `io` if the file can't be read; `damaged` if a page fails its check.
   package func loadAll() throws(ArchiveError) { try file?.loadAll() }
 
-  /// The file without its pages, for one thread that reads it from the start to the end. Bytes of which all are in memory
-  /// for good stay as they are.
+  /// Opens the file a second time, without pages in memory, for a single thread that reads from the start to the end.
+  /// Returns `self` if the bytes are not in a file, or after ``loadAll()``.
   ///
-  /// - Parameter byteCount: How many bytes of pages stay in memory between two reads.
+  /// - Parameter byteCount: All pages are freed before a read if more than this many bytes of them are in memory.
   /// - Throws: `io` if the system lacks a descriptor or address space.
   package func reopened(keeping byteCount: Int) throws(ArchiveError) -> ArchiveBytes {
     try file?.reopened().map { ArchiveBytes($0, keptByteCount: byteCount) } ?? self
   }
 
-  /// Frees pages of a file that were not used since the last call, and that no read from before it uses.
+  /// Frees pages of the file that were not used since the last call. Frees none if a read that began before the last
+  /// call is still in progress.
   ///
   /// - Parameter byteCount: The most bytes to free.
   /// - Returns: How many bytes were freed.
@@ -122,16 +123,15 @@ import Synchronization
   package func withBytes<Result>(
     in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Result
   ) throws(ArchiveError) -> Result {
-    // Inlined, because in generic code the call of `body` would take longer than the reads of a search.
+    // Inlined, because an unspecialized call of `body` would take longer than the reads of a search.
     var read = beginRead()
     defer { end(&read) }
     return try unsafe body(bytes(in: range, &read))
   }
 
-  /// The first of some rows of equal size for which `isBehind` is true, as it must be for all rows after it. The whole
-  /// search is one read, because beginning one takes as long as comparing some rows.
-  ///
-  /// - Throws: as `withBytes(in:_:)`.
+  /// The partition point of rows of equal size: the index of the first row for which `isBehind` is true, or `count`.
+  /// The whole search is one read, because beginning a read takes as long as comparing several rows.
+  /// - Throws: `malformed` if a row is not within the bytes; `io` or `damaged` if the file can't be read.
   package func firstRow(
     of count: Int, at start: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
   ) throws(ArchiveError) -> Int {
@@ -150,14 +150,14 @@ import Synchronization
     return low
   }
 
-  /// A read in progress: its generation, and a buffer if it needs pages that are not in memory.
+  /// A read in progress: its generation, and a buffer of its own if it needs pages that are not in shared memory.
   @usableFromInline
   struct Read {
     fileprivate let generation: Bool
     fileprivate var buffer: PageBuffer?
   }
 
-  /// Keeps pages in memory until ``end(_:)``.
+  /// Begins a read, which keeps pages in memory until ``end(_:)``. Nil if pages are never freed during a read.
   @usableFromInline
   func beginRead() -> Read? {
     if let keptByteCount { beginRead(keeping: keptByteCount) }
@@ -165,7 +165,7 @@ import Synchronization
   }
 
   private func beginRead(keeping byteCount: Int) {
-    // Safe because no other thread has the file, and no read refers to pages.
+    // Safe because only this thread uses the file, and no read is in progress.
     if depth == 0, pageByteCount > byteCount { unsafe file?.unload() }
     depth += 1
   }
@@ -178,7 +178,7 @@ import Synchronization
     if let buffer = ended.buffer { file?.quota?.giveBack(buffer) }
   }
 
-  /// The bytes of a range. They are valid until the read ends, or is used for other bytes.
+  /// The bytes of a range, valid until `read` ends or is used for other bytes.
   @usableFromInline
   @unsafe func bytes(
     in range: Range<Int>, _ read: inout Read?
@@ -188,8 +188,7 @@ import Synchronization
     return unsafe UnsafeRawBufferPointer(start: start, count: count)
   }
 
-  /// The address of `count` bytes at `offset`, after they are read. It is valid until the read ends, or is used for other
-  /// bytes.
+  /// Loads `count` bytes at `offset`. Returns their address, valid until `read` ends or is used for other bytes.
   @inline(__always)
   private func pointer(
     at offset: Int, count: Int, _ read: inout Read?
@@ -246,7 +245,7 @@ import Synchronization
     return number
   }
 
-  /// The count of a range, after a check that it is within the bytes. For other ranges, `Range.count` can overflow.
+  /// Checks that a range is within the bytes, and returns its count. For other ranges, `Range.count` can overflow.
   @inline(__always)
   package func checkedCount(_ range: Range<Int>) throws(ArchiveError) -> Int {
     guard range.lowerBound >= 0, range.upperBound <= count else {
@@ -261,13 +260,13 @@ import Synchronization
     unsafe loaded[page >> 6].load(ordering: .acquiring) & (1 << UInt64(page & 63)) != 0
   }
 
-  /// - Returns: where the pages begin, if they are in a buffer.
+  /// - Returns: the address of the first page in the buffer of `read`; nil if the pages are in shared memory.
   @inline(never)
   @unsafe private func load(
     _ first: Int, _ last: Int, _ read: inout Read?
   ) throws(ArchiveError) -> UnsafeRawPointer? {
     guard let file else { return nil }
-    // The last steps of a search are in one page.
+    // The last steps of a search need the same page, which is then in the buffer already.
     let isInBuffer = read?.buffer?.has(first...last, of: file.number) == true
     if !isInBuffer {
       guard let buffer = try file.load(first...last) else { return nil }

@@ -1,22 +1,22 @@
-/// The kind of an object and the range of its content, which is known to be within the bytes of the objects.
+/// The kind of an object and the range of its content, which was checked to be within the bytes of the objects.
 package struct ObjectHeader: Sendable {
   package let kind: ObjectKind
-  /// Where the object begins, in bytes from the start.
+  /// The byte offset of the object.
   package let offset: Int
-  /// Where its content begins.
+  /// The byte offset of the object's content.
   package let start: Int
   /// The size of the content: bytes of a number, date, data or ASCII string; UTF-16 code units; members of a
   /// collection. For a boolean, 0 is false and 1 is true.
   package let count: Int
 
-  /// Whether the object has text or bytes of any number.
+  /// Whether the object is a string or data.
   package var hasContent: Bool { kind.isString || kind == .data }
 
-  /// How many bytes the text or the data of the object has.
+  /// The size in bytes of a string or data, as it is stored.
   package var byteCount: Int { kind == .utf16String ? 2 * count : count }
 }
 
-/// The kinds of objects, as they are stored.
+/// The kinds of stored objects. Strings are of two kinds, by their encoding.
 package enum ObjectKind: UInt8, Sendable {
   case null
   case bool
@@ -34,7 +34,7 @@ package enum ObjectKind: UInt8, Sendable {
   package var isCollection: Bool { rawValue >= Self.array.rawValue }
   package var isString: Bool { self == .asciiString || self == .utf16String }
 
-  /// The kind for use in a sentence, with its article.
+  /// The kind in words with an article, for error messages.
   package var words: String {
     switch self {
     case .null: "a null"
@@ -64,7 +64,7 @@ extension PropertyList {
     return Int(offset)
   }
 
-  /// Allocates nothing.
+  /// Reads the header of the object with a number. Allocates nothing.
   package func header(_ number: Int) throws(ArchiveError) -> ObjectHeader {
     try header(at: offset(of: number))
   }
@@ -94,7 +94,7 @@ extension PropertyList {
     }
   }
 
-  /// An object whose count is in its marker, or is an integer after it.
+  /// The header of an object whose count is in its marker, or in an integer after the marker.
   @inline(__always)
   private func counted(
     _ kind: ObjectKind, _ offset: Int, _ low: Int, _ size: Int
@@ -111,12 +111,12 @@ extension PropertyList {
     return try sized(kind, offset, offset + 2 + width, Int(count), size)
   }
 
-  /// An object whose content has `count` times `unit` bytes. All of them must be within the objects.
+  /// The header of an object whose content has `count` times `unit` bytes. Throws if they end after the objects.
   @inline(__always)
   private func sized(
     _ kind: ObjectKind, _ offset: Int, _ start: Int, _ count: Int, _ unit: Int
   ) throws(ArchiveError) -> ObjectHeader {
-    // A hostile count can overflow. A division couldn't, but it would take longer than everything else here.
+    // A hostile count can make the product overflow. A division can't, but would take longer than all else here.
     let size = count.multipliedReportingOverflow(by: unit)
     guard !size.overflow, start <= objectsEnd, size.partialValue <= objectsEnd - start else {
       throw cut(kind, offset)
@@ -147,12 +147,12 @@ extension PropertyList {
     ArchiveError(.malformed, message, offset: place(offset), path: bytes.path)
   }
 
-  /// The position in the input, for errors. Nil for XML, where the binary form has other offsets.
+  /// The offset for errors; nil for XML, because an offset in the binary form is not the one in the text.
   package func place(_ offset: Int) -> Int? { format == .binary ? offset : nil }
 }
 
 extension PropertyList {
-  /// The number of a member of a collection. A dictionary of n members has n keys, and then n values.
+  /// The object number of a collection's member at `index`. In a dictionary, n keys precede n values.
   @inline(__always)
   package func reference(_ header: ObjectHeader, _ index: Int) throws(ArchiveError) -> Int {
     guard header.kind.isCollection, index >= 0, index < memberCount(header) else {

@@ -1,14 +1,14 @@
 import Locks
 import Synchronization
 
-/// Bounds the bytes of the pages that several files have in memory together. Beyond the limit, a thread reads the pages
-/// that it needs into memory of its own, until pages that were not used lately are freed.
+/// Bounds the total bytes of pages that several files have in memory. When the limit is reached, a thread reads the
+/// pages that it needs into a buffer of its own, until pages that were not used recently have been freed.
 ///
 /// Safe to use from any thread.
 package final class PageQuota: Sendable {
-  /// How many buffers are kept for later reads.
+  /// The maximum number of buffers kept for later reads.
   private static let idleLimit = 32
-  /// Larger ones, of large records, are not kept.
+  /// Buffers with more bytes than this, which only large records need, are not kept.
   private static let idleByteCount = 16 << 10
 
   private struct Registered: Sendable {
@@ -17,15 +17,15 @@ package final class PageQuota: Sendable {
 
   private let most: Atomic<Int>
   private let used = Atomic<Int>(0)
-  /// Buffers that no thread uses, the one that was used last at the end. Finding an entity takes several short reads of the
-  /// same page, so most reads find theirs here.
+  /// Buffers that no thread uses; the most recently used one is last. Finding an entity takes several short reads of
+  /// the same page, so most reads find a buffer that already has their page.
   private let idle = Lock<[PageBuffer]>([])
   private let files = Lock<[Registered]>([])
-  /// How many bytes were used since the memory was last checked.
+  /// The bytes that ``count(used:)`` has counted since it last compared the memory with the limit.
   private let uncheckedByteCount = Atomic<Int>(0)
   private let isChecking = Atomic<Bool>(false)
 
-  /// - Parameter limit: how many bytes of pages may be in memory.
+  /// - Parameter limit: the maximum bytes of pages in memory.
   package init(limit: Int) { most = Atomic(limit) }
 
   /// How many bytes of pages are in memory.
@@ -36,8 +36,8 @@ package final class PageQuota: Sendable {
     set { most.store(newValue, ordering: .relaxed) }
   }
 
-  /// Whether more pages may stay in memory. Threads that ask at once may each exceed the limit by what they read, 64 KiB in a
-  /// scan.
+  /// Whether more pages may be loaded. Each thread that asks at the same time can exceed the limit by the pages that it
+  /// then reads: 64 KiB in a scan.
   var hasRoom: Bool { byteCount < limit }
 
   func add(_ byteCount: Int) { used.add(byteCount, ordering: .relaxed) }
@@ -51,12 +51,12 @@ package final class PageQuota: Sendable {
     }
   }
 
-  /// Counts pages that were read, or used for the first time since others were freed. Each time that such pages have four
-  /// times the size of the limit, an eighth of it is freed, unless that much is free: pages not used since the last time.
+  /// Counts bytes of pages that were read, or were used for the first time since ``PagedFile/loaded`` was cleared. When
+  /// they reach four times the limit, frees unused pages until at most 7/8 of the limit is in memory.
   func count(used byteCount: Int) {
     let limit = limit
     let count = uncheckedByteCount.add(byteCount, ordering: .relaxed).newValue
-    // Not after each page, because all files are asked, and giving memory back takes longer than reading.
+    // Not after each page, because this visits all files, and freeing memory takes longer than reading it.
     guard count / 4 > limit, !isChecking.exchange(true, ordering: .acquiring) else { return }
     defer { isChecking.store(false, ordering: .releasing) }
     uncheckedByteCount.store(0, ordering: .relaxed)
@@ -68,7 +68,7 @@ package final class PageQuota: Sendable {
     }
   }
 
-  /// A buffer that has some pages of a file already, or one to read them into.
+  /// Takes a buffer that already has these pages of the file or, if there is none, one to read them into.
   func buffer(of file: Int, _ pages: ClosedRange<Int>, byteCount: Int) -> PageBuffer {
     idle.withLock { idle in
       if let index = idle.lastIndex(where: { $0.has(pages, of: file) }) { return idle.remove(at: index) }
@@ -85,9 +85,9 @@ package final class PageQuota: Sendable {
   }
 }
 
-/// Memory for some neighboring pages of a file, which one thread has at a time.
+/// Memory for consecutive pages of a file. One thread uses a buffer at a time.
 @safe final class PageBuffer: @unchecked Sendable {
-  // Unchecked because it is handed over under the lock of the quota.
+  // Unchecked because threads hand a buffer over only under the quota's lock.
 
   private(set) var base: UnsafeMutableRawPointer
   private(set) var byteCount: Int
@@ -108,7 +108,7 @@ package final class PageQuota: Sendable {
 
   var firstPage: Int { pages.lowerBound }
 
-  /// Reads pages of a file into the buffer. After an error, it has none.
+  /// Reads pages of a file into the buffer. After an error, the buffer has no pages.
   func fill(
     with pages: ClosedRange<Int>, of file: Int, byteCount: Int,
     _ read: (UnsafeMutableRawPointer) throws(ArchiveError) -> Void

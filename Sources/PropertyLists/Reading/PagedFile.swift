@@ -11,18 +11,18 @@ import Synchronization
 #endif
 
 /// A file whose pages are read into a reserved address range when they are first used. If the two pages before a page
-/// are in memory, the file is probably being scanned, so the rest of the page's 64 KiB is read too.
+/// are in memory, the file is probably being scanned, so the rest of the page's group of 64 KiB is read too.
 ///
-/// The file is not mapped: truncating a mapped file ends the process, and its bytes can change after they were checked.
+/// The file is not mapped: truncating a mapped file ends the process, and mapped bytes can change after their check.
 ///
-/// 1. A page's bit in `present` is set after the page was written and has passed its check. Readers look only at its
-///    bit in `loaded`, which is set when a reader needs the page. All bits in `loaded` are cleared from time to time, so
-///    they tell which pages were used since.
-/// 2. Pages are written and freed only by the holder of the lock of their group. They are written only if they are not
-///    present. They are freed only if they are not loaded, and if all reads have ended that began before the bits in
-///    `loaded` were cleared.
+/// 1. A page's bit in `present` is set after the page was read into memory and has passed its check. Readers look only
+///    at the page's bit in `loaded`, which is set when a reader needs the page. All bits in `loaded` are cleared from
+///    time to time, so a set bit means that the page was used since then.
+/// 2. Only the holder of the lock of a group writes and frees its pages. A page is written only while its bit in
+///    `present` is clear. A page is freed only if its bit in `loaded` is clear, and if all reads that began before the
+///    bits in `loaded` were cleared have ended.
 @safe package final class PagedFile: @unchecked Sendable {
-  // Unchecked because the compiler can't see what the second rule says of memory, nor which thread has set `isFreeing`.
+  // Unchecked because the compiler can't see that rule 2 guards the memory, and that `isFreeing` guards two properties.
 
   package static let defaultPageSize = 1 << 14
   private static let groupByteCount = 64 << 10
@@ -36,29 +36,29 @@ import Synchronization
 
   private let present: UnsafeMutablePointer<Atomic<UInt64>>
   private let presentCount = Atomic<Int>(0)
-  /// The reads in progress; nil without a quota.
+  /// Counts the reads in progress; nil without a quota, because no page is then freed during a read.
   let reads: ReadGenerations?
   private let isFreeing = Atomic<Bool>(false)
-  /// Whether a generation of reads began when the bits in `loaded` were cleared last, so that all earlier reads are of
-  /// the older one. Only the thread that has set `isFreeing` uses this property and the next.
+  /// Whether a new generation of reads began when the bits in `loaded` were last cleared, so that all earlier reads are
+  /// in the older one. Only the thread that has set `isFreeing` uses this property and `nextToFree`.
   private var isGenerationOfCleared = false
-  /// The offset after the page that was freed last.
+  /// The offset at which the next search for pages to free begins.
   private var nextToFree = 0
 
   private let reservedByteCount: Int
-  /// -1 after all pages were loaded for good.
+  /// -1 after ``loadAll()``.
   private let descriptor: Atomic<Int32>
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
-  /// Nil if pages are never freed while others read.
+  /// Bounds the pages in memory; nil if pages are never freed during a read.
   let quota: PageQuota?
-  /// Tells the file from all others in the buffers of the quota.
+  /// Identifies the file in the buffers of the quota, which several files share.
   let number = nextNumber.add(1, ordering: .relaxed).newValue
-  /// Threads that read different groups of pages do not wait for one another.
+  /// Each lock is for every eighth group of pages, so that threads rarely wait for each other.
   private let locks = (0..<8).map { _ in NSLock() }
   private let groupShift: Int
 
-  /// The parameters are those of ``ArchiveBytes``.
+  /// `ArchiveBytes.init(descriptor:byteCount:pageSize:path:check:quota:)` describes the parameters.
   init(
     descriptor: Int32, byteCount: Int, pageSize: Int, path: String?,
     check: @escaping @Sendable (Int, UnsafeRawBufferPointer) -> Bool,
@@ -68,7 +68,7 @@ import Synchronization
     precondition(byteCount >= 0, "a file has no negative size")
     self.descriptor = Atomic(descriptor)
     self.byteCount = byteCount
-    // A whole number of huge pages, because then Linux makes the range begin with one.
+    // Linux aligns the range to a huge page if its size is a whole number of huge pages.
     let unit = byteCount < Self.hugePageByteCount ? 1 : Self.hugePageByteCount
     reservedByteCount = byteCount > .max - unit ? byteCount : max((byteCount + unit - 1) / unit * unit, 1)
     self.path = path
@@ -92,7 +92,7 @@ import Synchronization
         path: path)
     }
     #if !canImport(Darwin)
-      // Where Linux always uses huge pages, the first page that is read would take 2 MiB.
+      // If huge pages are enabled for all memory, the first page that is read would otherwise take 2 MiB.
       unsafe madvise(address, reservedByteCount, MADV_NOHUGEPAGE)
     #endif
     unsafe base = address
@@ -127,7 +127,7 @@ import Synchronization
     closeDescriptor()
   }
 
-  /// The file without its pages, which are read again, and without the quota; nil if all pages were loaded for good.
+  /// Opens the file a second time, without pages in memory and without a quota. Returns nil after ``loadAll()``.
   /// - Throws: `io` if the system lacks a descriptor or address space.
   func reopened() throws(ArchiveError) -> PagedFile? {
     let open = descriptor.load(ordering: .relaxed)
@@ -142,7 +142,7 @@ import Synchronization
 
   /// Frees the memory of all pages. They are read again when they are needed.
   ///
-  /// Unsafe unless no other thread reads, and no pointer to a page is in use.
+  /// Safe only if no other thread reads and no pointer to a page is in use.
   @unsafe func unload() {
     for word in 0..<words {
       unsafe loaded[word].store(0, ordering: .relaxed)
@@ -170,7 +170,7 @@ import Synchronization
     guard reads.olderHaveEnded() else { return 0 }
     var freed = 0
     if isGenerationOfCleared {
-      // The system's pages may be larger.
+      // Frees whole pages of the system, which may be larger than those of the file.
       let size = max(1 << pageShift, Int(sysconf(Int32(_SC_PAGESIZE))))
       for _ in 0..<(self.byteCount + size - 1) / size where freed < byteCount {
         freed += freeUnusedPages(at: nextToFree, byteCount: size)
@@ -179,7 +179,7 @@ import Synchronization
       if freed > 0 { forbidHugePages() }
     }
     for word in 0..<words { unsafe loaded[word].store(0, ordering: .relaxed) }
-    // Since the check above, a read may have begun in the older generation and have seen the bits.
+    // Since the check above, a read of the older generation may have begun and seen bits before they were cleared.
     isGenerationOfCleared = reads.olderHaveEnded()
     if isGenerationOfCleared { reads.beginGeneration() }
     return freed
@@ -203,7 +203,7 @@ import Synchronization
     return freed.count << pageShift
   }
 
-  /// Gives memory back to the system. If this fails, it stays, and is overwritten with the same bytes.
+  /// Returns memory to the system. If that fails, the memory stays, and a later read overwrites it with the same bytes.
   @unsafe private func free(_ offset: Int, byteCount: Int) {
     #if canImport(Darwin)
       unsafe madvise(base + offset, byteCount, MADV_FREE)
@@ -212,8 +212,8 @@ import Synchronization
     #endif
   }
 
-  /// Reads those of the pages that are not in memory.
-  /// - Returns: A buffer that has the pages for the caller alone, if the quota has no room; otherwise nil.
+  /// Reads the pages that are not in memory.
+  /// - Returns: A buffer with the pages, for this caller, if the quota has no room; nil if they are in shared memory.
   func load(_ pages: ClosedRange<Int>) throws(ArchiveError) -> PageBuffer? {
     if let quota, !quota.hasRoom, !pages.allSatisfy(isPresent) {
       defer { quota.count(used: pages.count << pageShift) }
@@ -232,7 +232,7 @@ import Synchronization
         count += try read(page..<end(of: page))
       }
     }
-    // Without a lock, because pages of this file may be freed.
+    // Must be called without a lock, because it may free pages of this file, which takes their locks.
     if count > 0 { quota?.count(used: count << pageShift) }
     return nil
   }
@@ -265,7 +265,8 @@ import Synchronization
 
   private func lock(of page: Int) -> NSLock { locks[(page >> groupShift) % locks.count] }
 
-  /// The end of the pages to read with one that is needed. In a scan, this is the end of its 64 KiB.
+  /// The end of the range to read if `page` is needed. In a scan, the range extends to the end of the page's 64 KiB or
+  /// to the next page in memory; otherwise it is one page.
   private func end(of page: Int) -> Int {
     guard page > 1, isPresent(page - 1), isPresent(page - 2) else { return page + 1 }
     let groupEnd = ((page >> groupShift) + 1) << groupShift
@@ -273,8 +274,8 @@ import Synchronization
     return (page + 1..<limit).first(where: isPresent) ?? limit
   }
 
-  /// Lets Linux use one huge page for the 2 MiB that a page is in, if a scan comes to them: most of the megabyte before
-  /// was read, and nothing after it. Giving memory to a file in pages of 4 KiB takes twice as long as reading it.
+  /// Lets Linux use one huge page for the 2 MiB around a page if a scan has reached them: nothing in them is in memory,
+  /// but most of the megabyte before is. Allocating memory in pages of 4 KiB takes twice as long as reading a file.
   private func useHugePage(at page: Int) {
     #if !canImport(Darwin)
       let size = Self.hugePageByteCount
@@ -282,23 +283,23 @@ import Synchronization
       let offset = ((address + (page << pageShift)) & ~(size - 1)) - address
       guard offset > 0, offset + size <= byteCount else { return }
       let (first, count) = (offset >> pageShift, size >> pageShift)
-      // The count is taken of whole words of bits.
+      // Present pages are counted in whole words of 64 bits.
       guard count >= 64 else { return }
       let before = max(first - count / 2, 0) >> 6..<first >> 6
       guard presentCount(inWords: (first + 63) >> 6..<(first + count) >> 6) == 0,
         2 * presentCount(inWords: before) > 64 * before.count
       else { return }
-      // If this fails, pages are used as before.
+      // If this fails, Linux uses small pages.
       unsafe madvise(base + offset, size, MADV_HUGEPAGE)
     #endif
   }
 
-  /// How many pages are in memory whose bits are in some words.
+  /// The number of pages in memory among those whose bits are in `words`.
   private func presentCount(inWords words: Range<Int>) -> Int {
     words.reduce(0) { unsafe $0 + present[$1].load(ordering: .relaxed).nonzeroBitCount }
   }
 
-  /// Reads pages in place, of which the first is needed.
+  /// Reads pages into shared memory: at least the first one.
   /// - Returns: how many were read.
   private func read(_ pages: Range<Int>) throws(ArchiveError) -> Int {
     let count = try unsafe read(pages, to: base + (pages.lowerBound << pageShift))
@@ -311,7 +312,7 @@ import Synchronization
     return count
   }
 
-  /// Reads and checks pages, of which the first is needed. If another one fails, it is read again when it is needed.
+  /// Reads and checks pages. Throws if the first page fails, and stops before another page that fails.
   /// - Returns: how many were read.
   @unsafe private func read(
     _ pages: Range<Int>, to target: UnsafeMutableRawPointer
@@ -347,17 +348,17 @@ import Synchronization
 
 private let nextNumber = Atomic<Int>(0)
 
-/// Counts the reads in progress in two generations. By these, a thread finds out whether all reads have ended that
-/// began before it changed something.
+/// Counts the reads in progress in two generations, which show a thread whether all reads that began before a change
+/// have ended.
 ///
-/// A read that begins while a generation begins may be counted in the older one. So it is seen by ``olderHaveEnded()``, or
-/// it sees all that was written before that call.
+/// A read that begins at the same time as a generation may be counted in the older one. Then either
+/// ``olderHaveEnded()`` counts this read, or the read sees everything that was written before that call.
 final class ReadGenerations: Sendable {
   private let first = Atomic<Int>(0)
   private let second = Atomic<Int>(0)
   private let isSecondCurrent = Atomic<Bool>(false)
 
-  /// - Returns: the generation, for ``end(_:)``.
+  /// - Returns: the generation of the read, to be passed to ``end(_:)``.
   @inline(__always)
   func begin() -> Bool {
     let isSecond = isSecondCurrent.load(ordering: .relaxed)
@@ -378,7 +379,7 @@ final class ReadGenerations: Sendable {
     }
   }
 
-  /// Whether no read of the older generation is in progress. Called by one thread at a time.
+  /// Whether no read of the older generation is in progress. Must be called by one thread at a time.
   func olderHaveEnded() -> Bool {
     // Adds 0 instead of loading, so that a read that adds 1 later sees what was written before.
     let count =
@@ -390,7 +391,7 @@ final class ReadGenerations: Sendable {
     return count == 0
   }
 
-  /// Makes the current generation the older one. Called if no read of the older one is in progress.
+  /// Begins a generation; the current one becomes the older one. Requires ``olderHaveEnded()``.
   func beginGeneration() {
     isSecondCurrent.store(!isSecondCurrent.load(ordering: .relaxed), ordering: .releasing)
   }

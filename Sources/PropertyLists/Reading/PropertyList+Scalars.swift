@@ -1,5 +1,5 @@
-// Each function reads the object that a header describes. Unless it returns an optional, the header must be of its kind.
-// Headers were checked against the bytes, so only reading them can fail.
+// Each function reads the object that a header describes. Functions that don't return an optional require a header of
+// their own kind. A header was checked against the size of the bytes, so only a failed read or a large UID is an error.
 
 extension PropertyList {
   /// An integer of any width. Integers of 1, 2 and 4 bytes are unsigned, all others signed.
@@ -16,7 +16,7 @@ extension PropertyList {
     }
   }
 
-  /// The integer, or nil if the object is not an integer or doesn't fit.
+  /// The integer, or nil if the object is not an integer or doesn't fit 64 bits.
   @inline(__always)
   package func int64(_ header: ObjectHeader) throws(ArchiveError) -> Int64? {
     guard header.kind == .integer else { return nil }

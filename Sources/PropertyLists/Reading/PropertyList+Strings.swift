@@ -1,7 +1,7 @@
 import Foundation
 
 extension PropertyList {
-  /// A string.
+  /// Reads a string of either encoding.
   ///
   /// Old writers put UTF-8 into strings marked as ASCII. If such a string has bytes above 127, it is read as UTF-8 or,
   /// if that is invalid, as Latin-1. Half of a surrogate pair becomes U+FFFD, because a Swift string can't contain it.
@@ -30,7 +30,7 @@ extension PropertyList {
         unsafe content.baseAddress.map { unsafe memcmp($0, expected, content.count) == 0 } ?? true
       }
     case .utf16String:
-      // Each unit becomes one to three bytes.
+      // Each UTF-16 unit becomes one to three bytes of UTF-8.
       guard utf8.count >= header.count, utf8.count <= 3 * header.count else { return false }
       return try unsafe withContent(of: header) { (content) throws(ArchiveError) in
         var position = 0
@@ -47,14 +47,14 @@ extension PropertyList {
     }
   }
 
-  /// The object number of the value under a key of a dictionary, or nil if there is none, or the object is not a
-  /// dictionary. If the key occurs more than once, the first one counts, as in Apple's reader.
+  /// The object number of the value for a key in a dictionary; nil if the dictionary lacks the key, or the object is
+  /// not a dictionary. If a key occurs more than once, its first occurrence counts, as in Apple's reader.
   ///
   /// - Complexity: O(the dictionary's count). Allocates nothing.
   package func member(_ key: String, of header: ObjectHeader) throws(ArchiveError) -> Int? {
     guard header.kind == .dictionary else { return nil }
     var key = key
-    // The standard library's function rethrows only untyped errors.
+    // A `Result`, because `withUTF8` rethrows only untyped errors.
     let found: Result<Int?, ArchiveError> = key.withUTF8 { utf8 in
       Result { () throws(ArchiveError) in
         let utf8 = UnsafeRawBufferPointer(utf8)
@@ -70,7 +70,7 @@ extension PropertyList {
   }
 }
 
-/// UTF-16 code units, the higher byte first.
+/// UTF-16 code units, each stored with the high byte first.
 @safe private struct UTF16Units: RandomAccessCollection {
   private let bytes: UnsafeRawBufferPointer
 

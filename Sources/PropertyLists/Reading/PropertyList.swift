@@ -1,14 +1,14 @@
 /// A property list as a container with random access: nothing is decoded before it is accessed.
 ///
 /// A property list is a numbered set of objects, in which collections refer to other objects by number. Opening a
-/// binary one reads only its first bytes and its last 32. The module KeyedArchiving also opens XML, and gives objects as
-/// values.
+/// binary property list reads only its first bytes and its last 32. The module KeyedArchiving also opens XML, and
+/// returns objects as values.
 ///
 /// Any number of threads may use a value of this type at once.
 public struct PropertyList: Sendable {
   /// The form that a property list was read from.
   public enum Format: Hashable, Sendable {
-    /// `bplist00`.
+    /// Binary: `bplist00`.
     case binary
     /// XML, in UTF-8, UTF-16 or UTF-32.
     case xml
@@ -16,7 +16,7 @@ public struct PropertyList: Sendable {
 
   /// The form that the property list was read from.
   public let format: Format
-  /// The bytes of the objects: those that were given or, for XML, the binary form.
+  /// The bytes of the binary property list: the input itself, or a binary form made from XML.
   public let bytes: ArchiveBytes
   /// The limits with which the property list was opened.
   public let limits: ArchiveLimits
@@ -32,8 +32,8 @@ public struct PropertyList: Sendable {
   /// How many bytes an object's number in a collection has.
   package let referenceWidth: Int
 
-  /// Opens a binary property list. Offsets are checked when they are used, so opening reads only the first bytes and the
-  /// trailer.
+  /// Opens a binary property list. Offsets are checked when they are used, so opening reads only the first bytes and
+  /// the trailer.
   ///
   /// - Parameter format: the form that the bytes were made from.
   /// - Throws: `malformed` with the place if the bytes break the rules of the format; `io` or `damaged` if a file can't
@@ -45,7 +45,7 @@ public struct PropertyList: Sendable {
     func refusal(_ message: String, at offset: Int) -> ArchiveError {
       ArchiveError(.malformed, "the binary property list \(message)", offset: offset, path: bytes.path)
     }
-    // The header, one object, one offset, and the trailer.
+    // The smallest list has the header, an object of one byte, an offset of one byte, and the trailer.
     guard bytes.count >= Self.headerSize + 2 + Self.trailerSize else {
       throw refusal("has \(bytes.count) bytes; the smallest one has 42: it was truncated", at: bytes.count)
     }
@@ -78,7 +78,7 @@ public struct PropertyList: Sendable {
     guard offsetWidth >= 8 || table <= (1 << UInt64(8 * offsetWidth)) - 1 else {
       throw refusal("has offsets of \(offsetWidth) bytes, too few for its size", at: trailer + 6)
     }
-    // Apple's reader requires one unused number. Some writers use all of them, which is not ambiguous.
+    // Apple's reader requires one unused object number. Some writers use all numbers, which is not ambiguous.
     guard referenceWidth >= 8 || objectCount - 1 <= (1 << UInt64(8 * referenceWidth)) - 1 else {
       throw refusal("has references of \(referenceWidth) bytes, too few for its objects", at: trailer + 7)
     }

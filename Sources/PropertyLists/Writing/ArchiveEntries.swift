@@ -1,6 +1,6 @@
-/// The array `$objects` while it is being written: the container object of each UID.
+/// The array `$objects` while an archive is written: for each UID, the number of its object in the property list.
 struct ArchiveEntries: ~Copyable {
-  /// Stands for the object of an entry that was reserved and is defined later. No object has this number.
+  /// Marks an entry that was reserved and is defined later. No object has this number.
   private static let reserved = UInt32.max
 
   private var numbers: [UInt32] = []

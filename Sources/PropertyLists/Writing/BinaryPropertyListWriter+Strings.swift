@@ -1,7 +1,7 @@
 extension BinaryPropertyListWriter {
   /// Writes a string: with one byte for each character if it is ASCII, otherwise in UTF-16.
   ///
-  /// While the string is written, it takes three times its size in memory.
+  /// Writing takes memory of up to three times the size of the string.
   package mutating func string(_ text: String) throws(ArchiveError) -> Int {
     var text = text
     text.makeContiguousUTF8()
@@ -37,7 +37,7 @@ extension BinaryPropertyListWriter {
   }
 }
 
-/// Checks eight bytes at a time, because nearly all strings are entirely ASCII.
+/// Whether all bytes are ASCII. Checks eight bytes at a time, because nearly all strings are entirely ASCII.
 @inline(__always)
 func isASCII(_ raw: UnsafeRawBufferPointer) -> Bool {
   var seen: UInt64 = 0

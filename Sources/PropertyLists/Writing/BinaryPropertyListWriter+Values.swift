@@ -31,12 +31,12 @@ extension BinaryPropertyListWriter {
     try number(0x23, value.bitPattern)
   }
 
-  /// A number of 4 bytes, as `encodeFloat` writes it.
+  /// Writes a real number of 4 bytes, as `encodeFloat` does.
   package mutating func float(_ value: Float) throws(ArchiveError) -> Int {
     try number(0x22, value.bitPattern)
   }
 
-  /// - Parameter seconds: since the start of 2001 in UTC.
+  /// - Parameter seconds: the date as seconds since the start of 2001 in UTC.
   package mutating func date(_ seconds: Double) throws(ArchiveError) -> Int {
     try number(0x33, seconds.bitPattern)
   }
@@ -49,7 +49,7 @@ extension BinaryPropertyListWriter {
   }
 
   package mutating func data(_ bytes: some ContiguousBytes) throws(ArchiveError) -> Int {
-    // The error is carried by hand, because the standard library's function loses its type.
+    // A `Result`, because `withUnsafeBytes` loses the type of a thrown error.
     var result: Result<Int, ArchiveError> = .success(0)
     unsafe bytes.withUnsafeBytes { pointer in
       result = Result { () throws(ArchiveError) in unsafe try data(pointer) }
@@ -57,7 +57,7 @@ extension BinaryPropertyListWriter {
     return try result.get()
   }
 
-  /// A reference of a keyed archive, in 1, 2 or 4 bytes.
+  /// Writes a UID, by which a keyed archive refers to an object, in 1, 2 or 4 bytes.
   package mutating func uid(_ value: UInt32) throws(ArchiveError) -> Int {
     if let byte = UInt8(exactly: value) { return try number(0x80, byte) }
     if let short = UInt16(exactly: value) { return try number(0x81, short) }
@@ -84,7 +84,7 @@ extension BinaryPropertyListWriter {
 
   /// - Parameters:
   ///   - keys: numbers of objects that were written before, in most cases strings.
-  ///   - values: as many numbers, in the order of the keys.
+  ///   - values: the numbers of the values' objects, one for each key, in the order of the keys.
   package mutating func dictionary(keys: [Int], values: [Int]) throws(ArchiveError) -> Int {
     guard keys.count == values.count else {
       throw ArchiveError(

@@ -6,7 +6,7 @@
 ///
 /// The result satisfies the rules of Core Foundation's reader. The same calls give the same bytes.
 ///
-/// If the sink throws, the call in progress throws the same error, and what was written before is useless.
+/// If the sink throws, the call in progress throws the same error, and the bytes written so far are useless.
 package struct BinaryPropertyListWriter: ~Copyable {
   /// Takes the next bytes of the list, about 64 KiB at a time. The bytes are valid only during the call.
   package typealias Sink = (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
@@ -32,9 +32,9 @@ package struct BinaryPropertyListWriter: ~Copyable {
 
   // MARK: - Objects
 
-  /// Begins an object whose header, and body if it is short, take up to `byteCount` bytes.
+  /// Begins an object. Makes room for `byteCount` bytes: the header and, if the body is short, the body.
   ///
-  /// - Returns: where the object starts, for `end`.
+  /// - Returns: the offset of the object, to be passed to `end`.
   @inline(__always)
   mutating func begin(_ byteCount: Int) throws(ArchiveError) -> Int {
     try output.makeRoom(byteCount)
@@ -72,7 +72,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
     if number > highestReference { highestReference = number }
   }
 
-  /// The bytes of a dictionary up to and including its first value, for dictionaries that share them.
+  /// The bytes of a dictionary up to and including its first value, which all objects of a shape share.
   func dictionaryHead(keys: [Int], firstValue: Int) -> [UInt8] {
     var head = OutputBuffer(capacity: 10 + (keys.count + 1) * referenceWidth)
     head.putMarker(0xD0, count: keys.count)
@@ -101,7 +101,7 @@ package struct BinaryPropertyListWriter: ~Copyable {
   }
 
   private mutating func writeOffsets(width: Int) throws(ArchiveError) {
-    // The lengths are moved out of `self`, because writing changes `self` while they are read.
+    // The lengths are moved out of `self`, because writing changes `self` while the lengths are read.
     var taken = OutputBuffer(capacity: 1)
     swap(&taken, &lengths)
     unsafe try taken.withBytes { (bytes) throws(ArchiveError) in
@@ -128,7 +128,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Puts the shortest form of an integer: at most 9 bytes. A number above `Int64.max` represents a negative one.
+  /// Puts the shortest form of an integer: at most 9 bytes. `bits` above `Int64.max` are a negative integer.
   @inline(__always)
   mutating func putInteger(_ bits: UInt64) {
     if bits <= 0xFF {

@@ -44,13 +44,13 @@ extension KeyedArchiveWriter {
     return try entry(writeObject(frame))
   }
 
-  /// The keys that several dictionaries have, in the same order. They are written once and shared.
+  /// A list of keys that is written once and shared by several dictionaries.
   package struct Keys: Sendable {
     let number: UInt32
     let count: Int
   }
 
-  /// Writes keys that dictionaries are to share.
+  /// Writes the keys for dictionaries that end with ``end(keys:)``.
   package mutating func keys(_ keys: [Reference]) throws(ArchiveError) -> Keys {
     Keys(number: UInt32(try list.array(keys.map { Int($0.number) })), count: keys.count)
   }

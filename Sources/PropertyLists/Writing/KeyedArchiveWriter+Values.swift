@@ -45,7 +45,7 @@ extension KeyedArchiveWriter {
     return try end()
   }
 
-  /// An `NSNumber` or `NSData` that holds a value.
+  /// Makes a value an object: an `NSNumber` or `NSData`.
   public mutating func object(_ value: Value) throws(ArchiveError) -> Reference {
     try entry(Int(value.number))
   }
@@ -60,9 +60,9 @@ extension KeyedArchiveWriter {
     try unsafe entry(list.data(bytes))
   }
 
-  /// An `NSDate`, in seconds since the start of 2001 in UTC.
+  /// An `NSDate` from seconds since the start of 2001 in UTC.
   package mutating func date(_ seconds: Double) throws(ArchiveError) -> Reference {
-    // The class comes first in the file: the order is frozen.
+    // The class is written before the value. This order is frozen.
     try beginObject(shape(.date))
     try append(value(seconds))
     return try end()
@@ -77,9 +77,9 @@ extension KeyedArchiveWriter {
   }
 }
 
-/// Values that are stored directly in a field, or at the top.
+/// Values that are stored directly in a field, or at the top of the archive.
 extension KeyedArchiveWriter {
-  /// No object: nil.
+  /// The value that readers interpret as nil.
   public var null: Value { known.null }
 
   /// A boolean.
@@ -117,38 +117,38 @@ extension KeyedArchiveWriter {
   }
 }
 
-/// Each function appends the next value to the object or collection that was begun last. Numbers and bytes are stored in
-/// a field itself, and become objects in a collection.
+/// Each function appends the next value to the object or collection that was begun last. In an object, numbers and
+/// bytes are stored in the field itself. In a collection, they become objects.
 ///
 /// - Throws: ``ArchiveError/Code/unencodable`` if nothing was begun; what the sink throws.
 extension KeyedArchiveWriter {
-  /// A value that was made before.
+  /// Appends a value that this writer has made.
   public mutating func append(_ value: Value) throws(ArchiveError) {
     guard !frames.isEmpty else { throw nothingBegun() }
     pending.append(value.number)
   }
 
-  /// An object.
+  /// Appends a reference to an object.
   public mutating func append(_ reference: Reference) throws(ArchiveError) {
     try append(reference.value)
   }
 
-  /// A new `NSString`.
+  /// Appends a new `NSString`.
   public mutating func append(string: String) throws(ArchiveError) { try append(self.string(string)) }
 
-  /// A boolean.
+  /// Appends a boolean.
   public mutating func append(bool: Bool) throws(ArchiveError) { try append(number: value(bool)) }
 
-  /// An integer.
+  /// Appends an integer.
   public mutating func append(integer: Int64) throws(ArchiveError) { try append(number: value(integer)) }
 
-  /// An integer that may be above `Int64.max`.
+  /// Appends an integer that may be above `Int64.max`.
   public mutating func append(unsigned: UInt64) throws(ArchiveError) { try append(number: value(unsigned)) }
 
-  /// A real number of 8 bytes.
+  /// Appends a real number of 8 bytes.
   public mutating func append(real: Double) throws(ArchiveError) { try append(number: value(real)) }
 
-  /// A new `NSDate`.
+  /// Appends a new `NSDate`.
   public mutating func append(date: Date) throws(ArchiveError) {
     try append(self.date(date.timeIntervalSinceReferenceDate))
   }

@@ -1,5 +1,5 @@
-/// Writes a keyed archive from front to back, to a sink or, with KeyedArchiving, into memory: millions of objects in
-/// little memory.
+/// Writes a keyed archive from front to back, to a sink or, with KeyedArchiving, into memory. Writing millions of
+/// objects to a sink takes little memory.
 ///
 /// ```swift
 /// let bytes = try KeyedArchiveWriter.bytes { (writer) throws(ArchiveError) in
@@ -11,12 +11,12 @@
 /// }
 /// ```
 ///
-/// Each reference is an object with its own identity: two calls make two objects, even if these are equal, and a
-/// reference that is used twice is one object. The same calls give the same bytes in every process.
+/// Each reference is an object with its own identity: two calls make two objects, even of equal content, and a
+/// reference that is used twice names one object. The same calls give the same bytes in every process.
 ///
 /// 1. Numbers in an object's fields are stored in the fields themselves, as `encodeInteger` stores them. In a
 ///    collection they are `NSNumber` objects.
-/// 2. References, values and shapes may be used only with the writer that made them.
+/// 2. References, values and shapes must be used only with the writer that made them.
 /// 3. After a call has thrown, the archive can't be finished.
 ///
 /// For a few hundred objects, `ArchiveNode` is easier to use.
@@ -31,11 +31,11 @@ public struct KeyedArchiveWriter: ~Copyable {
     package init(number: UInt32) { self.number = number }
   }
 
-  /// An object of the archive, written or reserved.
+  /// A reference to an object of the archive, which is written already or reserved.
   public struct Reference: Hashable, Sendable {
     /// The object's place in `$objects`.
     public let uid: UInt32
-    /// The number of the UID object in the container that refers to it.
+    /// The number, in the property list, of the UID that refers to the object.
     package let number: UInt32
 
     /// The reference as the value of a field.
@@ -59,7 +59,7 @@ public struct KeyedArchiveWriter: ~Copyable {
       members = elements.map { (key: $0.0, value: $0.1) }
     }
 
-    /// The same for names that are known only at run time.
+    /// Values under names that are known only at run time.
     public init(_ members: [(key: String, value: Value)]) { self.members = members }
 
     /// One object under the name `root`, as `archivedData(withRootObject:)` writes it.
@@ -82,14 +82,14 @@ public struct KeyedArchiveWriter: ~Copyable {
   private var keys: [ExactString: Int] = [:]
   var known = KnownValues()
 
-  /// An archive that goes to a sink.
+  /// Begins an archive that is written to a sink.
   ///
-  /// - Parameter sink: called from within the functions of the writer. They rethrow its errors.
+  /// - Parameter sink: called by the functions of the writer, which rethrow its errors.
   public init(to sink: @escaping Sink) throws(ArchiveError) {
     unsafe try self.init(maximumObjectCount: Int(UInt32.max), to: sink)
   }
 
-  /// - Parameter maximumObjectCount: the limit for the container, which has about three objects for each string.
+  /// - Parameter maximumObjectCount: the limit on objects of the property list, which has about three for each string.
   package init(maximumObjectCount: Int, to sink: @escaping Sink) throws(ArchiveError) {
     unsafe list = BinaryPropertyListWriter(maximumObjectCount: maximumObjectCount, to: sink)
     // The first entry means nil; UID 0 refers to it.
@@ -97,7 +97,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     known.null = try Value(number: UInt32(self.list.uid(0)))
   }
 
-  /// Writes what is left: `$objects`, `$top` and the table of offsets.
+  /// Ends the archive with `$top`, `$objects` and the table of offsets.
   ///
   /// - Throws: what the sink throws; ``ArchiveError/Code/danglingReference`` if an object was reserved but not defined;
   ///   ``ArchiveError/Code/unencodable`` if an object was begun but not ended.
@@ -132,14 +132,14 @@ public struct KeyedArchiveWriter: ~Copyable {
 
   // MARK: - Entries
 
-  /// Makes an object of the container an entry of `$objects`.
+  /// Adds an object of the property list to `$objects`.
   @inline(__always)
   mutating func entry(_ number: Int) throws(ArchiveError) -> Reference {
     let uid = try entries.append(number)
     return Reference(uid: uid, number: UInt32(truncatingIfNeeded: try list.uid(uid)))
   }
 
-  /// A reference to an object that is written later. Objects that refer to each other need it.
+  /// Makes a reference to an object that is written later, for objects that refer to each other.
   package mutating func reserve() throws(ArchiveError) -> Reference {
     let uid = try entries.reserve()
     return try Reference(uid: uid, number: UInt32(list.uid(uid)))
@@ -170,7 +170,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     return Shape(index: shapes.count - 1)
   }
 
-  /// The class's description in `$objects`, which is written when it is first needed.
+  /// A reference to the class's description in `$objects`, which is written when it is first needed.
   package mutating func reference(to archivedClass: ArchivedClass) throws(ArchiveError) -> Reference {
     if let reference = classes[archivedClass] { return reference }
     var names = ["$classname"]
@@ -194,7 +194,7 @@ public struct KeyedArchiveWriter: ~Copyable {
     return try list.array(numbers)
   }
 
-  /// The numbers of strings that are keys. Each string is written once in the archive.
+  /// The object numbers of keys. Each key is written once in the archive.
   package mutating func keyNumbers(_ texts: [String]) throws(ArchiveError) -> [Int] {
     var numbers: [Int] = []
     for text in texts {
@@ -216,10 +216,10 @@ public struct KeyedArchiveWriter: ~Copyable {
   }
 }
 
-/// The text that readers interpret as nil. No other entry of `$objects` may have it.
+/// The text that readers interpret as nil. Only the first entry of `$objects` is this text.
 package let nilMarker = "$null"
 
-/// Keys that begin with `$` are reserved for the archiver, so a user's key that begins with `$` gets another one.
+/// The form in which a user's key is written: a key that begins with `$`, as the archiver's own keys do, gets another.
 package func escaped(_ key: String) -> String {
   key.utf8.first == UInt8(ascii: "$") ? "$" + key : key
 }
@@ -231,7 +231,7 @@ private func areDistinct(_ numbers: [Int]) -> Bool {
   return true
 }
 
-/// What all objects of a shape share.
+/// The facts that all objects of a shape share.
 struct PreparedShape {
   let name: String
   let fieldCount: Int
@@ -248,6 +248,6 @@ struct Frame {
   }
   let kind: Kind
   let shape: Int
-  /// The index of its first value in the pending values.
+  /// The index in `pending` of the first value of this object or collection.
   let base: Int
 }

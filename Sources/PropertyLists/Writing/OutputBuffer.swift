@@ -1,4 +1,4 @@
-/// A buffer for output: it passes bytes to a sink in pieces, or grows in memory.
+/// A buffer for output that passes bytes to a sink in pieces or, without a sink, grows in memory.
 ///
 /// 1. `used <= capacity`, and the bytes before `used` are initialized.
 /// 2. Without a sink, `flushed` is 0: the buffer has everything.
@@ -107,7 +107,7 @@ struct OutputBuffer: ~Copyable {
     used &+= bytes.count
   }
 
-  /// Puts any number of bytes. If they are many, they go to the sink without being copied.
+  /// Puts any number of bytes. If there is a sink, 64 KiB or more go to the sink without being copied.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
     guard let sink = unsafe sink, bytes.count >= OutputBuffer.pieceByteCount else {
       try makeRoom(bytes.count)
@@ -134,7 +134,7 @@ struct VariableReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
 
-  /// - Parameter bytes: complete numbers. They must be valid as long as this value.
+  /// - Parameter bytes: complete numbers, in memory that outlives the reader.
   init(_ bytes: UnsafeRawBufferPointer) {
     unsafe self.bytes = unsafe bytes
   }

@@ -1,7 +1,7 @@
 import CLibLevelDB
 import Foundation
 
-/// A LevelDB with default options, called by its C interface. Safe on many threads.
+/// A LevelDB database with default options, used through its C interface. LevelDB is safe to use from many threads.
 @safe
 final class LevelDBPeer: @unchecked Sendable {
   typealias Bytes = [CChar]
@@ -38,7 +38,7 @@ final class LevelDBPeer: @unchecked Sendable {
     try unsafe Self.check { unsafe leveldb_put(database, synced, key, key.count, value, value.count, &$0) }
   }
 
-  /// Writes an entry as one synced batch of up to `pieces` keys that share its bytes equally.
+  /// Writes an entry as one synced batch of up to `pieces` keys, among which the bytes are divided equally.
   func write(_ entry: (key: Bytes, value: Bytes), pieces: Int) throws {
     let batch = unsafe leveldb_writebatch_create()
     defer { unsafe leveldb_writebatch_destroy(batch) }

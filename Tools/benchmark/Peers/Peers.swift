@@ -24,8 +24,8 @@ extension PeerFailure: FileFailure {
 struct WrittenEntries: Sendable {
   let all: [(key: LevelDBPeer.Bytes, value: LevelDBPeer.Bytes)]
 
-  /// Reads the entries of a closed journal. LevelDB rewrites the folder when opening it, so no journal may be opened
-  /// there afterwards.
+  /// Reads the entries of a closed journal. LevelDB rewrites the folder when it opens it, so the journal must not be
+  /// opened afterwards.
   init(ofJournalAt url: URL) throws {
     var all: [(key: LevelDBPeer.Bytes, value: LevelDBPeer.Bytes)] = []
     let database = try LevelDBPeer(at: url.appending(path: "entries"), isNew: false)
@@ -37,14 +37,14 @@ struct WrittenEntries: Sendable {
     all.isEmpty ? 0 : all.reduce(0) { $0 + $1.key.count + $1.value.count } / all.count
   }
 
-  /// Puts all entries into a new LevelDB, each synced, and returns the seconds.
+  /// Puts all entries into a new LevelDB, with a flush for each, and returns the seconds that this takes.
   func put(at url: URL, callers: Int) throws -> Double {
     let database = try LevelDBPeer(at: url)
     return try timedThreads(callers, count: all.count) { [all] in try database.put(all[$0]) }
   }
 
-  /// Inserts the first `count` entries into SQLite, each in its own transaction, and returns the seconds.
-  /// - Parameter connections: 1 if all callers share it, or as many as callers.
+  /// Inserts the first `count` entries into SQLite, each in a transaction, and returns the seconds that this takes.
+  /// - Parameter connections: 1 for one connection that all callers share, or as many as there are callers.
   func insert(_ count: Int, at url: URL, callers: Int, connections: Int) throws -> Double {
     let databases = try (0..<connections).map { _ in
       let database = try SQLitePeer(at: url)

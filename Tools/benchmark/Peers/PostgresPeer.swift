@@ -1,11 +1,11 @@
 import CLibPQ
 
-/// Inserts the entries of the shared journals in a database again, in the same transactions. Uses libpq as its manual
+/// Inserts the entries of a database's shared journals once more, in the same transactions. Uses libpq as its manual
 /// advises: prepared statements, and values in binary.
 @safe
 final class PostgresPeer {
   private let connection: OpaquePointer
-  /// Each row has a transaction's journal, and arrays of its revisions, digests and bytes.
+  /// The result of ``prepare()``: each transaction's journal, and arrays of its revisions, digests and bytes.
   private var batches: OpaquePointer?
 
   init(_ address: String) throws {
@@ -32,7 +32,7 @@ final class PostgresPeer {
 
   /// Reads the entries, makes an empty table like theirs, and returns the number of transactions that wrote them.
   func prepare() throws -> Int {
-    // xmin is the transaction that inserted a row, so rows with the same one are a batch of the journal.
+    // xmin is the transaction that inserted a row, so rows with the same xmin are a batch of the journal.
     unsafe batches = try unsafe check(
       PQexecParams(
         connection,

@@ -2,7 +2,7 @@ import CLibSQLite
 import Foundation
 import Locks
 
-/// A SQLite database in WAL mode with synchronous=FULL. Threads take turns.
+/// A SQLite database in WAL mode with synchronous=FULL. A lock makes threads take turns.
 @safe
 final class SQLitePeer: @unchecked Sendable {
   enum Value {
@@ -20,7 +20,7 @@ final class SQLitePeer: @unchecked Sendable {
 
   private let database: OpaquePointer
   private let lock = Lock(())
-  // Guarded by the lock, and read, so that the compiler can't leave out the reading of columns.
+  // The sum of all columns, guarded by the lock, so that the compiler can't leave out the reading of columns.
   private var sum = 0
 
   init(at url: URL) throws {
@@ -73,7 +73,7 @@ final class SQLitePeer: @unchecked Sendable {
   }
 
   private static func bind(_ value: Value, _ handle: OpaquePointer, _ place: Int32) -> Int32 {
-    // SQLite copies the bytes.
+    // SQLITE_TRANSIENT, with which SQLite copies the bytes.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     return switch value {
     case .integer(let number): unsafe sqlite3_bind_int64(handle, place, Int64(number))
@@ -83,7 +83,7 @@ final class SQLitePeer: @unchecked Sendable {
     }
   }
 
-  /// Reads a column as a caller does, texts as strings.
+  /// Reads a column as a caller does, a text as a string, and returns a number that depends on it.
   private static func read(_ column: Int32, of handle: OpaquePointer) -> Int {
     switch unsafe sqlite3_column_type(handle, column) {
     case SQLITE_INTEGER: Int(unsafe sqlite3_column_int64(handle, column))
@@ -99,7 +99,7 @@ struct SQLiteItems: Sendable {
 
   init(_ items: some Sequence<(id: Int, sample: Sample)>, indexes: [String] = [], at url: URL) throws {
     database = try SQLitePeer(at: url)
-    // Large enough for the whole database, because the journal's state is in memory too.
+    // A cache for the whole database, because the journal's state is in memory too.
     try database.execute("PRAGMA cache_size=-2000000")
     try database.execute(
       "CREATE TABLE items(id INTEGER PRIMARY KEY, name TEXT, note TEXT, count INTEGER, price REAL, seen REAL)"

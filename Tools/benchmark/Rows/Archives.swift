@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// Writing a state as a keyed archive and decoding all of it, against Foundation's archiver.
+/// Measures writing a state as a keyed archive and decoding all of it, against Foundation's archiver.
 func snapshots(_ bench: Workbench) async throws {
   let count = bench.isQuick ? 10_000 : 100_000
   let (url, writing) = try bench.openJournal(items: count, .manual)
@@ -17,9 +17,9 @@ func snapshots(_ bench: Workbench) async throws {
   let snapshot = try writing.snapshots().last!
   try writing.close()
 
-  /// The mean time of ten readings of all items of a journal that was just opened, so that hardly any page of
-  /// its layer is in memory. One reading takes less than 0.1 s.
-  /// - Parameter measure: decodes a part of an item, and returns how much.
+  /// The mean time of ten readings of all items, because one reading takes less than 0.1 s. Each opens the journal
+  /// again, so that hardly any page of its layer is in memory.
+  /// - Parameter measure: decodes a part of an item, and returns its size. The sum of all must be `expected`.
   func read(_ expected: Int, _ measure: (Catalog.Item) -> Int) throws -> Double {
     try (0..<10).reduce(0) { sum, _ in
       let journal = try CatalogJournal.open(at: url, mode: .readOnly)
@@ -44,10 +44,10 @@ func snapshots(_ bench: Workbench) async throws {
     "the same, and each record to a dictionary of values", .rate("items"), ours: 2, .against(1, atLeast: 50))
 }
 
-/// Saving one change in an app with many items: a commit, against writing all items as a keyed archive or a
+/// Measures saving one change in an app with many items: a commit, against writing all items as a keyed archive or a
 /// property list, as apps used to save.
 ///
-/// A commit is flushed. The files of the others are not, as in such apps: a power loss can destroy them.
+/// Commits are flushed. The files of the peers are not, as in such apps, so a power loss can destroy them.
 func save(_ bench: Workbench, among count: Int, wanted: Double? = nil) async throws {
   let (_, journal) = try bench.openJournal(items: count, .manual)
   let archived = try journal.state.items.map(ArchivedItem.init)
@@ -80,8 +80,8 @@ private func write(_ items: [ArchivedItem], to url: URL) throws {
     to: url)
 }
 
-/// Decodes a snapshot and returns the seconds.
-/// - Parameter count: the number of items that it must have.
+/// Decodes a snapshot and returns the seconds that this takes.
+/// - Parameter count: the number of items that the snapshot must have.
 private func unarchive(_ snapshot: URL, count: Int) throws -> Double {
   var root: NSDictionary?
   let seconds = try timed {
@@ -99,8 +99,8 @@ private func unarchive(_ snapshot: URL, count: Int) throws -> Double {
 
 /// An item as an app would archive it: a class that is encoded field by field.
 ///
-/// The attributes are fields and no dictionary: the time of Foundation's archiver for Linux grows with the
-/// square of the number of dictionaries. At 800 items it takes 46 ms an item, without them less than 1 ms.
+/// The attributes are fields and no dictionary, because the time of Foundation's archiver for Linux grows with the
+/// square of the number of dictionaries: with 800 of them 46 ms an item, without them less than 1 ms.
 final class ArchivedItem: NSObject, NSCoding {
   private let item: Catalog.Item
   private let sample: Sample
@@ -110,7 +110,7 @@ final class ArchivedItem: NSObject, NSCoding {
     sample = try item.decode(Sample.self)
   }
 
-  /// Never decoded.
+  /// `NSCoding` requires this, but archived items are never decoded.
   init?(coder: NSCoder) { nil }
 
   func encode(with coder: NSCoder) {
@@ -133,7 +133,7 @@ final class ArchivedItem: NSObject, NSCoding {
   }
 }
 
-/// An item as a snapshot has it.
+/// An item that is decoded from a snapshot.
 private final class UnarchivedItem: NSObject, NSCoding {
   let attributes: NSDictionary
   private let numbers: [Int]
@@ -148,6 +148,6 @@ private final class UnarchivedItem: NSObject, NSCoding {
     self.attributes = attributes
   }
 
-  /// Never encoded.
+  /// `NSCoding` requires this, but unarchived items are never encoded.
   func encode(with coder: NSCoder) {}
 }

@@ -1,10 +1,10 @@
 import CatalogModel
 import Foundation
 
-/// Durable commits of one event. A call returns when its entry is flushed, in a pipeline when its body ran.
+/// Measures durable commits of one event. A call returns after its entry is flushed; in a pipeline, after its body ran.
 func commits(_ bench: Workbench, callers: Int) async throws {
-  // A peer without group commit flushes for each operation, so the number of operations depends on the time
-  // of a flush. At least 16 a caller let groups form, and some ten thousand let layers be merged.
+  // A peer without group commit flushes for each operation, so the number of operations depends on the time of a flush.
+  // With at least 16 operations a caller, groups form; with some ten thousand in all, layers are merged.
   let most = bench.isQuick ? 2_048 : callers == 64 ? 102_400 : 6_400
   let count = bench.operations(
     lasting: bench.isQuick ? 0.15 : callers == 64 ? 12 : 0.4, in: max(64, 16 * callers)...most)
@@ -18,7 +18,7 @@ func commits(_ bench: Workbench, callers: Int) async throws {
       let journal = try CatalogJournal.create(at: url)
       let seconds = try await commit(callers, to: [journal], count: count) { try $0.addSample(items[$1]) }
       try journal.close()
-      // The entries of two runs would take too much memory.
+      // Released first, because the entries of two runs would take too much memory.
       latest = nil
       latest = try WrittenEntries(ofJournalAt: url)
       guard latest?.all.count == count else { throw PeerFailure("the journal lacks commits") }
@@ -35,8 +35,8 @@ func commits(_ bench: Workbench, callers: Int) async throws {
     }
   }
 
-  // The faster way to use SQLite is raced: with a connection each, callers can wait for one another so long
-  // that a race takes minutes.
+  // Of the two ways to use SQLite, the faster one is raced. With a connection each, callers can wait for one another so
+  // long that a race takes minutes.
   var (connections, how) = (1, "")
   if callers > 1 {
     bench.show("trying the two ways in which \(callers) callers can use SQLite")
@@ -66,7 +66,7 @@ func commits(_ bench: Workbench, callers: Int) async throws {
     ours: 3, .against(1), .against(2, atLeast: isOne ? nil : 20))
 }
 
-/// Durable commits of 64 tasks into a journal of many items that was just opened, so that hardly any page of
+/// Measures durable commits of 64 tasks into a journal of many items that was just opened, so that hardly any page of
 /// its layers is in memory.
 func commitsAfterOpening(_ bench: Workbench) async throws {
   let sizes = bench.sizes
@@ -79,7 +79,7 @@ func commitsAfterOpening(_ bench: Workbench) async throws {
   ) async throws -> Double {
     let journal = try CatalogJournal.open(at: url)
     let seconds = try await commit(.tasks(64), to: [journal], count: count, body)
-    // Merges of this round must not run in the next one.
+    // Waits for the merges of this round, which must not run in the next one.
     journal.waitForLayers()
     try journal.close()
     return seconds
@@ -115,11 +115,11 @@ func commitsAfterOpening(_ bench: Workbench) async throws {
     .against(1), .against(2))
 }
 
-/// The slowest commits while a snapshot is written, and while none is.
+/// Measures the slowest commits while snapshots are written, against those while none is.
 func commitTail(_ bench: Workbench) async throws {
   let (_, journal) = try bench.openJournal(items: 200_000, .manual)
   try journal.takeSnapshot()
-  // Enough that several snapshots are written meanwhile, and that 1 % of the commits are many.
+  // Enough commits that several snapshots are written meanwhile, and that the slowest 1 % are many.
   let count = bench.operations(lasting: bench.isQuick ? 1 : 3, in: 2_000...40_000)
   let items = Sample.attributes(count: count, seed: bench.seed)
   func slowest() throws -> Double {
@@ -140,9 +140,9 @@ func commitTail(_ bench: Workbench) async throws {
     "99th percentile of \(count) commits, a snapshot being written", .duration, .against(1, atMost: 1.5))
 }
 
-/// Entries of 1,000 events, as an import writes them: in a pipeline, and with a flush for each commit.
+/// Measures commits of 1,000 events, as in an import: in a pipeline, and with a flush for each commit.
 ///
-/// Layers of a short import are mostly written after it; a long one includes most of that work.
+/// The layers of a short import are mostly written after it. The time of a long import includes most of that work.
 func bulk(_ bench: Workbench, entries: Int, wanted: Double? = nil) async throws {
   let perEntry = 1_000
   var runs: UInt64 = 0

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// The delay until another process sees an entry, and the effect of a follower on a writer with many callers.
+/// Measures the delay until another process sees an entry, and what a follower costs a writer with many callers.
 func follow(_ bench: Workbench) async throws {
   let url = bench.path("follow.journal")
   let journal = try CatalogJournal.create(at: url, options: JournalOptions(layers: .manual))
@@ -26,7 +26,7 @@ func follow(_ bench: Workbench) async throws {
       let seconds = try await commit(.threads(64), to: [journal], count: operations) {
         try $0.addSample(items[$1])
       }
-      // The last entry is reported when all have been seen.
+      // The follower reports the last entry after it has seen all.
       _ = try follower?.next()
       try journal.close()
       return seconds
@@ -38,7 +38,7 @@ func follow(_ bench: Workbench) async throws {
   try await race.report(.rate("commits"), .against(1, atLeast: 0.9))
 }
 
-/// The 99th percentile of the delays of commits, in each round.
+/// Commits entries, and returns the 99th percentile of their delays in each round.
 /// - Parameter delay: commits an item, and returns the seconds until another process or node sees it.
 private func slowestDelays(
   _ bench: Workbench, _ count: Int, _ delay: ([String: FieldValue]) async throws -> Double
@@ -50,7 +50,7 @@ private func slowestDelays(
     var delays: [Double] = []
     for _ in 0..<count {
       let sample = Sample(&random).attributes
-      // Commits come at any moment of the follower's pauses.
+      // A random pause, so that commits come at any moment between two looks of the follower.
       try await Task.sleep(for: .microseconds(Int.random(in: 1_000...20_000, using: &random)))
       delays.append(try await delay(sample))
     }
@@ -59,7 +59,7 @@ private func slowestDelays(
   return tails
 }
 
-/// The delay until another node of a shared journal sees an entry.
+/// Measures the delay until another node of a shared journal sees an entry.
 func sharedFollow(_ bench: Workbench) async throws {
   let nodes = try makeNodes(2, bench).map(openNode)
   let count = bench.isQuick ? 200 : 1_000

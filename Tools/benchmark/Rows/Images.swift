@@ -2,7 +2,7 @@ import CatalogModel
 import Files
 import Foundation
 
-/// Adding images, against writing and flushing the same files: a commit for each, or one for all.
+/// Measures adding images, with a commit for each or one for all, against writing and flushing the same files.
 func images(_ bench: Workbench, oneCommit: Bool) async throws {
   let count = oneCommit ? (bench.isQuick ? 200 : 1_000) : (bench.isQuick ? 30 : 150)
   let journal = try CatalogJournal.create(at: bench.path("images.journal"))
@@ -15,7 +15,7 @@ func images(_ bench: Workbench, oneCommit: Bool) async throws {
   var random = SeededGenerator(seed: bench.seed)
   var content = Data((0..<1 << 17).flatMap { _ in withBytes(of: random.next()) })
   var stamp: UInt64 = 0
-  /// Differs in its first bytes from every image before it.
+  /// An image whose first bytes differ from those of every image before it.
   func image() -> Data {
     stamp += 1
     content.replaceSubrange(0..<8, with: withBytes(of: stamp))
@@ -31,7 +31,7 @@ func images(_ bench: Workbench, oneCommit: Bool) async throws {
       }
       blobs.removeAll()
     }
-    // As many as an import adds at a time.
+    // As many images as an import adds at a time.
     let together = oneCommit ? 16 : 1
     for start in stride(from: 0, to: count, by: together) {
       blobs += try journal.blobs.add((start..<min(start + together, count)).map { _ in image() })
@@ -52,7 +52,7 @@ func images(_ bench: Workbench, oneCommit: Bool) async throws {
   let how = oneCommit ? "one commit for \(count)" : "a commit each"
   var race = Race(bench, "adding images of 1 MB, \(how)", operations: count, rounds: 3)
   race.add("Journal") { try timed(addImages) }
-  // The folder is flushed as often as the journal flushes an entry.
+  // The folder is flushed once for each entry of the journal.
   race.add(oneCommit ? "files, folder flushed once" : "files, folder flushed each") { try timed(writeFiles) }
   try await race.report(.rate("images"), .against(1, atLeast: 0.7))
 }

@@ -29,7 +29,7 @@ private final class Openings {
   func reportMemory() { bench.add("peak memory of that process", "B", memory, atMost: Double(64 << 20)) }
 }
 
-/// Opening a journal whose newest revision is in a layer, large and small.
+/// Measures opening a large journal, against a small one. The newest revision of both is in a layer.
 func opening(_ bench: Workbench) async throws {
   let openings = Openings(bench)
   var race = Race(bench, "opening and first item of \(bench.largeSize)")
@@ -41,7 +41,7 @@ func opening(_ bench: Workbench) async throws {
   openings.reportMemory()
 }
 
-/// Opening and the first query by an index, which is read from the layers.
+/// Measures opening a journal and a first query by an index, which is read from the layers.
 func openingOfIndex(_ bench: Workbench) async throws {
   let openings = Openings(bench)
   var race = Race(bench, "opening and first 20 of \(bench.largeSize) in order, by an index")
@@ -52,7 +52,7 @@ func openingOfIndex(_ bench: Workbench) async throws {
   try await race.report(.duration, .against(1, atMost: 3))
 }
 
-/// A journal whose process was killed just before a layer was due, the worst moment for the next opening.
+/// Makes a journal whose process was killed just before a layer was due, the worst moment for the next opening.
 private func killedJournal(
   _ bench: Workbench, items: Int, perEntry: Int, updates: Int, updatesPerEntry: Int
 ) throws -> URL {
@@ -85,7 +85,7 @@ private func statistics(_ url: URL) throws -> JournalStatistics {
   return try journal.statistics()
 }
 
-/// Opening such a journal, against a small one that was closed.
+/// Measures opening the journal of a killed process, against a small one that was closed.
 func openingAfterKill(_ bench: Workbench) async throws {
   let items = bench.largeSize
   let url = try killedJournal(
@@ -107,7 +107,7 @@ func openingAfterKill(_ bench: Workbench) async throws {
     atMost: Double(found.logByteCount))
 }
 
-/// Opening journals whose process was killed while commits waited for layers, in an import and in updates. No
+/// Measures opening journals whose process was killed while commits waited for layers, in an import and in updates. No
 /// opening has more to replay.
 func openingWithBacklog(_ bench: Workbench) async throws {
   let items = bench.largeSize
@@ -132,7 +132,7 @@ func openingWithBacklog(_ bench: Workbench) async throws {
     .against(1))
 }
 
-/// Opening killed journals of growing sizes, with their layers and without.
+/// Measures opening the journals of killed processes, of growing sizes, with their layers and without.
 func startUp(_ bench: Workbench) async throws {
   var sizes = bench.isQuick ? [10_000, 30_000, 100_000] : [10_000, 30_000, 100_000, 300_000, 1_000_000]
   if bench.isLarge { sizes += [3_000_000, 10_000_000] }
@@ -159,12 +159,12 @@ func startUp(_ bench: Workbench) async throws {
   }
 }
 
-/// Writing a layer of 10,000 updates over many items and over few.
+/// Measures writing a layer of 10,000 updates over many items, against one over few.
 func layerWrite(_ bench: Workbench) async throws {
   let count = 10_000
   var policy = LayerPolicy.automatic
   policy.eventCount = count
-  // No layers are merged.
+  // With these settings, no layers are merged.
   policy.fanout = 1_000
   policy.logShare = 1_000
   var race = Race(bench, "writing a layer of \(count) updates over \(bench.largeSize) items")
@@ -173,7 +173,7 @@ func layerWrite(_ bench: Workbench) async throws {
     let journal = try CatalogJournal.open(at: url, options: JournalOptions(layers: policy))
     var turn = 0
     func update(_ count: Int) throws {
-      // Two updates of an item in one entry would be one event.
+      // The updates of an entry are of different items: two updates of one item would be one event.
       try journal.update(count, perEntry: 100) { index in (turn + index) * 7_919 % size + 1 }
       turn += count
     }
@@ -181,7 +181,7 @@ func layerWrite(_ bench: Workbench) async throws {
       try update(count - 100)
       let before = try journal.statistics().newestCheckpoint
       let seconds = try timed {
-        // A layer is due after these.
+        // A layer is due after these 100 updates.
         try update(100)
         journal.waitForLayers()
       }

@@ -1,13 +1,13 @@
 import CatalogModel
 import Foundation
 
-/// A replay of many entries from revision 0, against an iterator over the same entries.
+/// Measures a replay of many entries from revision 0, against a LevelDB iterator over the same entries.
 func replay(_ bench: Workbench) async throws {
   let entries = bench.largeSize
   try await replay(bench, "\(entries) entries", try bench.journal(entries: entries), entries)
 }
 
-/// The same, where the second half of the entries updates random items of the first.
+/// Measures a replay in which the second half of the entries updates random items of the first half.
 func replayOfUpdates(_ bench: Workbench) async throws {
   let entries = bench.largeSize
   var random = SeededGenerator(seed: bench.seed)
@@ -23,7 +23,7 @@ private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: I
   let scan = try LevelDBPeer(at: copy, isNew: false)
   // Reopened, because LevelDB still holds the newest entries in memory after writing.
   let journal = try CatalogJournal.open(at: url)
-  // Merges that are left from writing would take a processor.
+  // Waits for merges that are left from writing and would take a processor.
   journal.waitForLayers()
   var byteCount = 0
   var race = Race(bench, "replay", operations: entries)
@@ -48,15 +48,15 @@ private func replay(_ bench: Workbench, _ what: String, _ url: URL, _ entries: I
 private func version(
   _ revision: Revision, _ work: (RevisionSelector) throws -> Version<Catalog>
 ) throws -> Double {
-  // Held, so that releasing the state is not measured.
+  // Kept, so that the measured time does not include releasing the state.
   var version: Version<Catalog>?
   let seconds = try timed { version = try work(.revision(revision)) }
   guard let version, version.revision == revision else { throw PeerFailure("no state of \(revision)") }
   return seconds
 }
 
-/// The state as of a random revision of a long history in which all items are updated in turn, against a full
-/// replay; and the same after a snapshot was taken and dropped.
+/// Measures making the state as of a random revision of a long history in which all items are updated in turn, against
+/// a full replay. Repeats this after a snapshot was taken and dropped.
 func asOf(_ bench: Workbench) async throws {
   let items = bench.isQuick ? 5_000 : 50_000
   let entries = items * 20
@@ -68,7 +68,7 @@ func asOf(_ bench: Workbench) async throws {
   try FileManager.default.copyItem(at: url, to: copy)
   let journal = try CatalogJournal.open(at: url)
   let dropped = try CatalogJournal.open(at: copy)
-  // The snapshot is between two layers.
+  // With this update, the snapshot is between two layers.
   try dropped.update(1) { _ in 1 }
   try dropped.dropSnapshot(at: dropped.takeSnapshot().revision)
   let statistics = try journal.statistics()
@@ -91,9 +91,9 @@ func asOf(_ bench: Workbench) async throws {
     "the same after a snapshot was taken and dropped", .speed, ours: 2, .against(0, atLeast: 0.8))
 }
 
-/// 20 changes of an item at random points of a very long history, against a shorter one.
+/// Measures reading 20 changes of an item at random points of a very long history, against a shorter one.
 func historyPart(_ bench: Workbench) async throws {
-  // Long enough that LevelDB has most entries in tables.
+  // The long history has most of its entries in LevelDB's tables.
   let counts = [bench.isQuick ? 500_000 : 1_000_000, 100_000]
   let (passes, limit) = (200, 20)
   var random = SeededGenerator(seed: bench.seed)

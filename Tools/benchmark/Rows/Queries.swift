@@ -7,7 +7,7 @@ enum Question: Sendable {
   case scan(note: String)
 }
 
-/// Queries over many items, against SQLite with the same indexes. All five attributes of each row are read.
+/// Measures queries over many items, against SQLite with the same indexes. All five attributes of each row are read.
 func queries(_ bench: Workbench) async throws {
   let size = bench.largeSize
   let (_, journal) = try bench.openJournal(items: size, .manual)
@@ -57,7 +57,7 @@ func queries(_ bench: Workbench) async throws {
   try await race("first 20 of \(size) in order from a value on, by an index", 5_000, atLeast: 0.5) {
     .first(price: .random(in: 0...999, using: &$0))
   }
-  // The notes of one to three items in a thousand are not below these.
+  // Of a thousand items, one to three have a note that is not below one of these texts.
   try await race("items of \(size) from a text on, without an index", 3, atLeast: 0.3) {
     .scan(note: ["zz", "zy", "zx"].randomElement(using: &$0) ?? "zz")
   }

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// An order with ten properties, five of which refer to other orders, and two unique keys.
+/// An order with eight properties. Five refer to other orders, and two are unique keys.
 private protocol Order: CatalogItem {
   var number: Int { get set }
   init(_ number: Int, among count: Int, _ random: inout SeededGenerator)
@@ -60,7 +60,7 @@ private struct Company: CatalogItem {
   var name: String
 }
 
-/// Durable commits of one item into many, with and without five references and two unique keys.
+/// Measures durable commits that add one item to many, with and without five references and two unique keys.
 func commitsUnderRules(_ bench: Workbench) async throws {
   let (size, count) = (bench.largeSize, bench.isQuick ? 500 : 4_000)
   func journal<Model: Order>(_ type: Model.Type, _ name: String) async throws -> CatalogJournal {
@@ -97,7 +97,7 @@ func commitsUnderRules(_ bench: Workbench) async throws {
   try free.close()
 }
 
-/// Deleting an item with all that refer to it, and undoing that, against the same deletions and additions in a commit.
+/// Measures deleting an item with all items that refer to it and undoing this, against plain deletions and additions.
 func cascades(_ bench: Workbench) async throws {
   let count = bench.isQuick ? 1_000 : 10_000
   let journal = try CatalogJournal.create(at: bench.path("cascade"))

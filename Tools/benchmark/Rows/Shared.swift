@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 import PostgresLog
 
-/// Durable commits of nodes whose log is in PostgreSQL, against libpq with the same rows and batches.
+/// Measures durable commits of nodes whose log is in PostgreSQL, against libpq with the same rows and batches.
 func shared(_ bench: Workbench, nodes: Int) async throws {
   let address = try database(bench)
   let count = bench.isQuick ? 6_400 : 25_600
@@ -33,7 +33,7 @@ func shared(_ bench: Workbench, nodes: Int) async throws {
   }
 }
 
-/// Joining a shared journal, against COPY.
+/// Measures joining a shared journal, against reading its entries with COPY.
 func sharedJoin(_ bench: Workbench) async throws {
   let address = try database(bench)
   let count = bench.largeSize
@@ -47,7 +47,7 @@ func sharedJoin(_ bench: Workbench) async throws {
   try await race.report(.rate("entries"), .against(1, atLeast: 0.5))
 }
 
-/// A journal with this many nodes, the only one in the database.
+/// Makes a journal with a number of nodes, the only journal in the database. Returns the nodes' folders.
 func makeNodes(_ count: Int, _ bench: Workbench, items: Int = 0) throws -> [URL] {
   let address = try database(bench)
   try dropTables(at: address)

@@ -1,7 +1,7 @@
 import CatalogModel
 import Foundation
 
-/// Ten properties, with an amount of money and dates.
+/// An invoice: ten properties, among them an amount of money and dates.
 private struct Invoice: CatalogItem, Equatable {
   static let kind = "invoice"
   var number: Int
@@ -28,7 +28,7 @@ private struct Invoice: CatalogItem, Equatable {
   }
 }
 
-/// Decoding and inserting typed values, against Foundation's JSON of the same values.
+/// Measures decoding and inserting typed values, against Foundation's JSON of the same values.
 func values(_ bench: Workbench) async throws {
   let count = bench.isQuick ? 20_000 : 100_000
   var random = SeededGenerator(seed: bench.seed)

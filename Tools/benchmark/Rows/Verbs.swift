@@ -1,13 +1,13 @@
 import CatalogModel
 import Foundation
 
-/// The time of verbs in a large journal and a small one, including the start of the program.
+/// Measures verbs in a large journal, against a small one, including the start of the program.
 func verbs(_ bench: Workbench) async throws {
   let journals = try bench.sizes.map { size in (size: size, url: try bench.journal(entries: size)) }
   var random = SeededGenerator(seed: bench.seed)
   func tracked() -> String { "item:\(Int.random(in: 1...Workbench.trackedCount, using: &random))" }
 
-  /// - Parameter words: makes the arguments without the journal, from the number of entries.
+  /// - Parameter words: makes the verb and its arguments, except the journal, from the number of entries.
   func race(_ name: String, _ words: @escaping (Int) -> [String]) async throws {
     var race = Race(bench, "\(name), in \(bench.largeSize) entries")
     for (size, url) in journals {

@@ -4,8 +4,8 @@ import Foundation
 import JSON
 
 extension EntityQuery {
-  /// A remark after nothing was found: the text looks like a condition, or a condition may mean a field of
-  /// the catalog, whose name begins with `@`.
+  /// Advice for a search that found nothing: to write `--where` before a text that looks like a condition, or `@`
+  /// before the name of a field of the catalog. Empty if neither applies.
   var hint: String {
     if let text, text.contains("="), !text.contains(" ") {
       return "; for a condition, write --where \(text.printable)"
@@ -15,9 +15,10 @@ extension EntityQuery {
 }
 
 extension Arguments {
-  /// - Parameter point: the point in time at which a category has its name.
-  /// - Throws: ``Failure`` if there is no such category, or the text is empty; ``JournalError`` if a
-  ///   condition has no operator.
+  /// Makes the query that a text, `--kind`, `--category` and `--where` describe.
+  /// - Parameter point: the point in time at which to look up the name of a category.
+  /// - Throws: ``Failure`` if there is no such category or the text is empty; ``JournalError`` if a condition has no
+  ///   operator.
   func query(
     _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
   ) throws -> EntityQuery {
@@ -31,8 +32,8 @@ extension Arguments {
       conditions: conditions)
   }
 
-  /// The parts that an option's value names, separated by commas; nil if the option was not given.
-  /// - Throws: ``Failure`` if the value names none; ``JournalError`` if no kind of entity has a field of that name.
+  /// The attributes and fields that an option's value lists, separated by commas; nil if the option was not given.
+  /// - Throws: ``Failure`` if the list is empty; ``JournalError`` if no kind of entity has a field that the list names.
   func parts(_ option: String) throws -> NamedParts? {
     guard let text = value(option) else { return nil }
     guard !text.allSatisfy({ $0 == "," || $0.isWhitespace }) else {
@@ -42,8 +43,8 @@ extension Arguments {
   }
 }
 
-/// Reads a file or a pipe; `-` is standard input.
-/// - Throws: ``Failure`` with ``ExitCode/wrongUse`` and the reason.
+/// Reads a file or a pipe. The path `-` means standard input.
+/// - Throws: ``Failure`` with ``ExitCode/wrongUse`` and the reason if the file can't be read.
 func inputFile(_ path: String) throws(Failure) -> Data {
   func failure(_ code: Int32) -> Failure {
     Failure.wrongUse("\(path.printable) can't be read: \(systemMessage(code))")

@@ -6,8 +6,8 @@ struct Arguments {
 
   /// Parses the command line after the verb.
   ///
-  /// A value follows its option as the next word. It can also follow a long option after `=`, and a short
-  /// option directly: `--at=7`, `-n7`. After `--`, everything is an operand.
+  /// An option's value is the next word, or is appended to the option: `--at=7` for a long option, `-n7` for a short
+  /// one. After `--`, everything is an operand.
   /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` if the words do not fit the syntax.
   init(_ words: [String], of verb: String, syntax: Syntax) throws(Failure) {
     self.verb = verb
@@ -84,8 +84,8 @@ struct Arguments {
 
   func has(_ name: String) -> Bool { given[name] != nil }
 
-  /// An option's value as a number from 0 on; nil if it was not given.
-  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` for any other value.
+  /// The value of an option as a whole number of at least 0; nil if the option was not given.
+  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` if the value is anything else.
   func count(_ name: String) throws(Failure) -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), number >= 0 else {

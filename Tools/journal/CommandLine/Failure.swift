@@ -1,6 +1,6 @@
 enum ExitCode: Int32 {
   case done = 0
-  /// The answer is no: something does not exist, or a check found something.
+  /// The answer is no: something does not exist, or a check found a problem.
   case no = 1
   /// The command line is invalid, or names something that can't be used.
   case wrongUse = 2

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The zone of this machine, which `--local` means.
+/// The time zone of this machine, in which `--local` reads and prints dates.
 enum LocalZone {
-  /// Fails if Foundation can't read the zone of `TZ`, because it would silently take another one.
+  /// Throws an error if Foundation does not know the zone in `TZ`, for which it would silently use another one.
   static func check() throws(Failure) {
     guard let text = ProcessInfo.processInfo.environment["TZ"], !text.isEmpty, !isRead(text) else { return }
     throw Failure.wrongUse(
@@ -13,11 +13,11 @@ enum LocalZone {
   private static func isRead(_ text: String) -> Bool {
     let name = text.hasPrefix(":") ? String(text.dropFirst()) : text
     let zone = TimeZone(identifier: name)
-    // If TZ names no zone that Foundation knows, Foundation takes UTC or the zone of /etc/localtime, which is right if TZ is
-    // that path.
+    // If Foundation does not know the name in TZ, it uses UTC or the zone of /etc/localtime. That can be right only for
+    // UTC0 and for a path.
     guard zone != nil || name == "UTC0" || name.hasPrefix("/") else { return false }
     let now = Date()
-    // One of the two dates may be in summer time.
+    // Two zones may differ only in summer, so dates half a year apart are compared.
     return [now, now.addingTimeInterval(182 * 86_400)].allSatisfy { date in
       let offset = TimeZone.current.secondsFromGMT(for: date)
       let others = [zone?.secondsFromGMT(for: date), systemOffset(at: date)]
@@ -25,8 +25,8 @@ enum LocalZone {
     }
   }
 
-  /// The C library's offset, which differs for zones such as GMT+3. Nil for 0, which the library also takes
-  /// for unknown zones.
+  /// The C library's offset from UTC in seconds. For zones such as GMT+3, it differs from Foundation's. Nil if it is 0,
+  /// because the library also uses 0 for zones that it does not know.
   private static func systemOffset(at date: Date) -> Int? {
     var seconds = time_t(date.timeIntervalSince1970)
     guard let offset = unsafe localtime(&seconds)?.pointee.tm_gmtoff, offset != 0 else { return nil }

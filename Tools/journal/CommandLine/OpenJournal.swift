@@ -5,9 +5,9 @@ import Locks
 import PostgresLog
 
 extension Arguments {
-  /// Opens the journal of the command line. The default mode changes nothing on disk.
+  /// Opens the journal that the command line names. The default mode changes nothing on disk.
   ///
-  /// Problems with layers and snapshots, which cost only time, are reported when the program ends.
+  /// Problems with layers and snapshots only make reading slower, so they are reported when the program ends.
   func openJournal(
     _ terminal: Terminal, mode: CatalogJournal.Mode = .readOnly, layers: LayerPolicy = .manual
   ) throws -> CatalogJournal {
@@ -47,13 +47,12 @@ extension Arguments {
     return journal
   }
 
-  /// The options of a verb's journal. With `--verbose`, all notices are printed. Otherwise only these are:
-  /// once that the clock is far ahead, because no later entry can have an earlier date; once that other
-  /// programs have files in the journal's folder; and that commits of a shared journal wait, because the verb
-  /// seems to hang.
-  /// - Parameter isServing: whether the verb runs until interrupted. Then errors, which clients can't see,
-  ///   are printed, and whether the server of a shared journal is in reach.
-  /// - Throws: ``Failure`` if `--shared-images` names a folder in a journal.
+  /// Makes the options of a verb's journal. With `--verbose`, all notices are printed. Otherwise the user is told only
+  /// that the clock is far ahead (once, because no later entry can have an earlier date), that other programs have
+  /// files in the journal's folder (once), and that commits of a shared journal wait (because the verb seems to hang).
+  /// - Parameter isServing: whether the verb runs until it is interrupted. If so, errors are printed too, because
+  ///   clients can't see them, and notices that a shared journal's server is out of reach or back.
+  /// - Throws: ``Failure`` if `--shared-images` names a folder inside a journal.
   func journalOptions(
     layers: LayerPolicy = .manual, isServing: Bool = false
   ) throws(Failure) -> JournalOptions {
@@ -81,7 +80,7 @@ extension Arguments {
     return SharedImageFolder(url)
   }
 
-  /// The zone of dates that name none: UTC, or with `--local` that of this machine.
+  /// The time zone of dates that name no zone: UTC, or with `--local` the zone of this machine.
   var timeZone: TimeZone { has("--local") ? .current : .gmt }
 
   func selector(_ text: String) throws(JournalError) -> RevisionSelector {
@@ -92,7 +91,7 @@ extension Arguments {
     try value(option).map { try selector($0) } ?? standard
   }
 
-  /// An entity and, after an `@`, a point in time: `item:42@yesterday`.
+  /// Parses an entity and, after an `@`, a point in time: `item:42@yesterday`. The point is nil without an `@`.
   func entityAndPoint(_ text: String) throws -> (entity: EntityKey, point: RevisionSelector?) {
     let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let entity = try Catalog.entity(parts[0])
@@ -101,7 +100,7 @@ extension Arguments {
 }
 
 extension JournalNotice {
-  /// The kind of a notice of which only the first is printed.
+  /// A name for the kind of a notice if only the first notice of that kind is printed; nil for other notices.
   fileprivate var saidOnce: String? {
     if case .ahead? = clockWarning { return "clock" }
     return level == .warning && cause?.code == .notAJournal ? "files" : nil
@@ -115,8 +114,8 @@ extension Journal where State == Catalog {
     throw Failure.no("\(Catalog.name(of: entity)) never existed in this journal")
   }
 
-  /// The categories with a number (`3`, `category:3`) or a name at a point in time, or else now.
-  /// - Throws: ``Failure`` with ``ExitCode/no`` if there are none now either.
+  /// The categories with a number (`3`, `category:3`), or with a name at a point in time or, failing that, now.
+  /// - Throws: ``Failure`` with ``ExitCode/no`` if there is no such category then or now.
   func categories(named text: String, asOf point: RevisionSelector) throws -> Set<CategoryID> {
     for selector in [point, .head()] {
       let found = try state(asOf: selector).categories(named: text)
@@ -127,7 +126,7 @@ extension Journal where State == Catalog {
 }
 
 extension Catalog {
-  /// An entity such as `item:42`, which need not exist.
+  /// Parses the name of an entity, such as `item:42`. The entity need not exist.
   static func entity(_ name: String) throws(Failure) -> EntityKey {
     do throws(JournalError) {
       return try entity(named: name)

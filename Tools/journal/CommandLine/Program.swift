@@ -7,7 +7,7 @@ enum Program {
   static let version = "0.1.0"
 
   static func run(_ words: [String]) -> ExitCode {
-    // A write to a closed output fails with an error instead of a signal.
+    // Without the signal, a write to a closed output fails with an error.
     signal(SIGPIPE, SIG_IGN)
     occupyStandardDescriptors()
     let terminal = Terminal()
@@ -32,15 +32,16 @@ enum Program {
     }
   }
 
-  /// Opens standard descriptors that the caller has closed, so that no file of a journal gets their numbers
-  /// and is written to by accident. Standard output is read-only then, so the caller notices.
+  /// Opens `/dev/null` for closed standard descriptors. Otherwise a file of the journal could get such a number, and
+  /// results would be written to it. Standard output is opened for reading, so that writing fails and the caller
+  /// notices.
   private static func occupyStandardDescriptors() {
     for descriptor in 0...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", descriptor == STDERR_FILENO ? O_RDWR : O_RDONLY)
     }
   }
 
-  /// Swift replaces bytes that are not UTF-8, so a path would name another file.
+  /// Refuses arguments that are not UTF-8. Swift replaces their invalid bytes, so a path would name another file.
   private static func checkArguments() throws(Failure) {
     for index in 0..<Int(CommandLine.argc) {
       guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
@@ -61,9 +62,9 @@ enum Program {
     terminal.isLocal = arguments.has("--local")
     terminal.isJSON = arguments.has("--json")
     if terminal.isLocal { try LocalZone.check() }
-    // Other verbs do their work even if nothing reads their results.
+    // Verbs that do more than print finish their work even if nothing reads their results.
     terminal.output.isEssential = verb.endsWithReader
-    // JSON is for programs, and --follow does not end.
+    // Programs read JSON, and the output of --follow does not end, so neither gets a pager.
     let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }
     try verb.run(arguments, terminal)
@@ -79,7 +80,7 @@ extension Failure {
       self.init(.wrongUse, "\(error)")
     case let error as JournalError where [.rejected, .conflict, .tooLarge].contains(error.code):
       self.init(.no, "\(error)")
-    // An error with a path concerns the journal's folder, and not what was asked for.
+    // An error with a path is about a file or folder, not about what the user asked for.
     case let error as JournalError where [.notFound, .pruned].contains(error.code) && error.path == nil:
       self.init(.no, "\(error)")
     case let error as JournalError: self.init(.unreadable, "\(error)")

@@ -14,8 +14,9 @@ extension Arguments {
     }
   }
 
-  /// Commits a plan, unless it is a dry run or has conflicts, and reports the result.
-  /// - Parameter isWhole: whether the plan covers all that was asked for.
+  /// Commits a plan, unless `--dry-run` is given, and reports the result.
+  /// - Parameter isWhole: whether the plan covers everything that the user asked for.
+  /// - Throws: ``Failure``, without a commit, if the plan has conflicts or would break a rule.
   func carryOut(
     _ plan: RestorePlan, in journal: CatalogJournal, isWhole: Bool = true, _ terminal: Terminal
   ) throws {
@@ -38,7 +39,7 @@ extension Arguments {
 }
 
 extension RestorePlan {
-  /// What to say if conflicts prevent the plan.
+  /// The error message for a plan that has conflicts.
   fileprivate func refusal(because conflict: LaterEdit) -> String {
     guard case .restore(let revision) = action else {
       return
@@ -95,7 +96,7 @@ private struct RestoreReport {
     try printTable(plan.conflicts, "Conflicting later edits:")
   }
 
-  /// Prints the first elements, or with `--full` all.
+  /// Passes the first `limit` elements to `body`, or all with `--full`, and prints how many were left out.
   private func print<Element>(
     _ elements: [Element], upTo limit: Int, _ body: (ArraySlice<Element>) throws -> Void
   ) throws {
@@ -105,7 +106,8 @@ private struct RestoreReport {
     if hidden > 0 { try terminal.line("… and \(hidden.grouped) more; --full prints all") }
   }
 
-  /// The entities that values refer to; the plan may restore them too.
+  /// Texts of the entities to which values refer. The new text has the label that the plan gives the entity, if it
+  /// does.
   private var references: ReferenceTexts {
     let labels = Labels(journal)
     let records = Dictionary(

@@ -1,5 +1,5 @@
 enum Suggestion {
-  /// ` (did you mean --reverse?)`, or nothing if no known word is near.
+  /// A suggestion, such as ` (did you mean --reverse?)`; an empty text if no known word is similar.
   static func text(for word: String, among known: [String]) -> String {
     let near = known.map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
       .min { $0.distance < $1.distance }
@@ -7,7 +7,7 @@ enum Suggestion {
     return " (did you mean \(near.word)?)"
   }
 
-  /// The least number of insertions, deletions, replacements and swaps of neighboring letters.
+  /// The least number of insertions, deletions, replacements and swaps of neighboring letters between two texts.
   static func distance(_ first: String, _ second: String) -> Int {
     let (a, b) = (Array(first), Array(second))
     var rows = [Array(0...b.count)]

@@ -1,11 +1,11 @@
 protocol Verb: Sendable {
-  /// The source of ``Manual``.
+  /// The text that ``Manual`` is made from.
   static var text: String { get }
   static var isPaged: Bool { get }
-  /// Whether the verb ends when its output is closed, because printing is all that is left to do.
+  /// Whether closing the output ends the verb, because the verb has nothing left to do but print.
   static var endsWithReader: Bool { get }
 
-  /// Sets the terminal's code if the answer is no and needs no message.
+  /// Runs the verb. If the answer is no but needs no error message, sets ``Terminal/code`` instead of throwing.
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws
 }
 
@@ -14,11 +14,11 @@ extension Verb {
   static var endsWithReader: Bool { false }
 
   static var manual: Manual { Manual(text) }
-  /// Read without parsing the text.
+  /// The verb's name, which is found without parsing the whole text.
   static var name: String { String(text.prefix { $0 != ":" }) }
 }
 
-/// A verb that does no more than print, possibly much.
+/// A verb that only prints. Its output can be long, so it gets a pager.
 protocol ListingVerb: Verb {}
 
 extension ListingVerb {
@@ -26,9 +26,9 @@ extension ListingVerb {
   static var endsWithReader: Bool { true }
 }
 
-/// A verb's help and arguments: the one source of the parser, the help, the completions and the manual page.
+/// The texts and arguments of a verb, from which the parser, the help, the completions and the manual page are made.
 ///
-/// A verb writes it as a text:
+/// A verb has its manual as a text:
 ///
 ///     gc: removes images that no entry names
 ///
@@ -40,8 +40,8 @@ extension ListingVerb {
 ///
 ///     $ journal gc Books.journal  # removes it
 ///
-/// The last paragraph has examples, each with its purpose. A line that begins with two blanks continues the line before
-/// it. ``Syntax`` describes the form of arguments.
+/// The last paragraph has examples, each followed by its purpose. A line that begins with two blanks continues the
+/// previous line. ``Syntax`` describes the form of arguments.
 struct Manual {
   let summary: String
   let explanation: String
@@ -68,10 +68,10 @@ extension String {
   }
 }
 
-/// The arguments of a verb, a line each: the usage, a colon and the help.
+/// The arguments of a verb, parsed from a line for each: the usage, a colon and the help.
 ///
-/// Arguments in brackets are optional, and those with an … may be repeated. A line without help names
-/// arguments that several verbs have, separated by commas.
+/// Arguments in brackets are optional, and those with an … may be repeated. A line without help lists arguments that
+/// several verbs share, separated by commas.
 struct Syntax {
   struct Argument {
     let name: String
@@ -89,10 +89,10 @@ struct Syntax {
       self.help = help
     }
 
-    /// `--at SELECTOR`
+    /// The name, and the placeholder of a value: `--at SELECTOR`.
     var usage: String { name + (value.map { " \($0)" } ?? "") }
 
-    /// Advice if the value is empty; nil if it may be.
+    /// What to do instead of passing an empty value; nil if the value may be empty.
     var insteadOfEmpty: String? {
       switch value ?? name {
       case "SELECTOR": "write a point in time, such as 120, HEAD~3, 2026-08-01 or yesterday"
@@ -106,7 +106,7 @@ struct Syntax {
   }
 
   let operands: [Argument]
-  /// Without those of all verbs.
+  /// The options of this verb, without the ``common`` ones.
   let options: [Argument]
 
   init(_ text: String) {
@@ -125,7 +125,7 @@ struct Syntax {
 
   var allOptions: [Argument] { options + Self.common }
 
-  /// The usage after `journal VERB`.
+  /// The arguments as a usage line has them, after `journal VERB`.
   var summary: String {
     let operands = operands.map { ($0.isOptional ? "[\($0.name)]" : $0.name) + ($0.isRepeated ? "…" : "") }
     return (operands + options.map { $0.isOptional ? "[\($0.usage)]" : $0.usage }).joined(separator: " ")

@@ -1,14 +1,14 @@
 import SHA256
 
-/// Contents of files from one running `git cat-file --batch`, in the order of the requests.
+/// Reads contents of files from one running `git cat-file --batch`, in the order of the requests.
 ///
-/// Requests are sent ahead, so that git never waits. Unanswered requests never exceed 4,096 bytes, which
-/// every pipe holds, so writing one never blocks and there is no deadlock.
+/// Requests are sent ahead, so that git never waits. Unanswered requests never exceed 4,096 bytes, which every pipe
+/// holds, so writing a request never blocks, and there is no deadlock.
 final class GitBlobs {
   private static let pipeSize = 4096
   private let repository: GitRepository
   private let process: ChildProcess
-  /// The requests; the first `sent` of them were sent.
+  /// The hashes of the requested contents. The first `sent` of them were sent to git.
   private var questions: [String] = []
   private var answered = 0
   private var sent = 0
@@ -33,12 +33,11 @@ final class GitBlobs {
     try process.write(Array(next.map { $0 + "\n" }.joined().utf8))
   }
 
-  /// - Parameters:
-  ///   - start: called once, with the number of bytes.
-  ///   - body: called with each piece, of at most 64 KiB.
+  /// Reads the next requested content: calls `start` with the number of bytes, and `body` with pieces of at most 64
+  /// KiB.
   func read(_ start: (Int) throws -> Void = { _ in }, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
     let hash = questions[answered]
-    // "9e21128d… blob 123", the bytes, and a line break.
+    // Git answers with "9e21128d… blob 123", a line break, the bytes, and a line break.
     guard let header = try process.read(upTo: UInt8(ascii: "\n")) else { throw broken(hash) }
     let words = header.split(separator: UInt8(ascii: " "))
     guard words.count == 3, let count = Int(String(decoding: words[2], as: UTF8.self)) else {
@@ -66,7 +65,7 @@ final class GitBlobs {
   }
 }
 
-/// Contents of earlier versions, read one at a time.
+/// Reads contents of earlier versions, one at a time.
 final class PastContents {
   private let repository: GitRepository
   private var contents: GitBlobs?
@@ -81,7 +80,7 @@ final class PastContents {
     var digest = SHA256Hash()
     try contents.read { piece in
       digest.update(Array(piece))
-      // One byte over the limit shows that the content is no text.
+      // One byte over the limit is kept, which shows that the content is too long for a text.
       bytes += piece.prefix(FileContent.textByteLimit + 1 - bytes.count)
     }
     return (FileContent.text(of: bytes), digest.finish())

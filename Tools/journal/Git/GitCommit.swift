@@ -2,20 +2,20 @@ import CBOR
 
 struct GitCommit {
   let hash: String
-  /// The name, or the address if there is none.
+  /// The author's name, or the address if the name is empty.
   let author: String
   let authored: GitDate
   let committed: GitDate
-  /// Without the line breaks at the end.
+  /// The message without the line breaks at its end.
   let message: String
   let changes: [GitChange]
 }
 
 struct GitChange {
   let path: String
-  /// Nil if the file was added.
+  /// The file before the commit; nil if the commit added it.
   let old: GitFile?
-  /// Nil if the file was deleted.
+  /// The file after the commit; nil if the commit deleted it.
   let file: GitFile?
 }
 
@@ -29,16 +29,16 @@ struct GitFile: Equatable {
     self.hash = String(decoding: hash, as: UTF8.self)
   }
 
-  /// A submodule's content is in another repository.
+  /// Whether the repository has the content. That of a submodule is in another repository.
   var hasContent: Bool { mode != "160000" }
 }
 
 struct GitDate {
   private static let textLimit = 100
 
-  /// The beginning of the text: seconds since 1970 and a zone, or anything else.
+  /// The first 100 characters of the date in git: seconds since 1970 and a zone, or anything else.
   let text: String
-  /// Nil if it is missing, no number, or outside the years 1 to 9999, which a journal's dates have.
+  /// The date; nil if it is missing, no number, or outside of the years 1 to 9999, which a journal's dates have.
   let timestamp: Timestamp?
 
   init(_ text: String) {
@@ -49,14 +49,14 @@ struct GitDate {
     timestamp = seconds != nil && !overflows && stamp.hasFourDigitYear ? stamp : nil
   }
 
-  /// For metadata; nil if the date is missing.
+  /// The date as text for metadata; nil if it is missing.
   var description: String? { timestamp?.description ?? (text.isEmpty ? nil : text) }
 }
 
 enum GitPath {
-  /// Bytes of a file's name as text. An invalid byte of UTF-8 is written in hexadecimal: `\xff`.
+  /// The bytes of a file's path as text. A byte that is not valid UTF-8 is written in hexadecimal: `\xff`.
   ///
-  /// A backslash before `x` and two hexadecimal digits is written `\x5c`, so that different names stay so.
+  /// A backslash before `x` and two hexadecimal digits is written `\x5c`, so that different paths stay different.
   static func text(_ bytes: some Collection<UInt8>) -> String {
     let bytes = Array(bytes)
     if let text = String(validating: bytes, as: UTF8.self) {
@@ -95,12 +95,12 @@ enum GitPath {
       && next.dropFirst().allSatisfy { digits.contains($0) || letters.contains($0) }
   }
 
-  /// `docs/api` of `docs/api/Journal.md`; nil at the top level.
+  /// The folder of a path, such as `docs/api` of `docs/api/Journal.md`; nil at the top level.
   static func folder(of path: String) -> String? {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) }
   }
 
-  /// `Journal.md` of `docs/api/Journal.md`.
+  /// The last part of a path, such as `Journal.md` of `docs/api/Journal.md`.
   static func baseName(of path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
   }

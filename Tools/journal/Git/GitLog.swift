@@ -2,14 +2,14 @@
 final class GitLog {
   private let repository: GitRepository
   private let process: ChildProcess
-  /// Set if the start of the next commit was read as the end of the previous one.
+  /// The hash of the next commit, if it was read at the end of the previous commit.
   private var nextHash: String?
   private var isAtEnd = false
 
-  /// Starts at the first commit of the tip's first-parent line, or after a given commit on it.
+  /// Starts at the first commit of the tip's first-parent line or, if `start` is given, after that commit.
   init(_ repository: GitRepository, to tip: String, after start: String?) throws {
     self.repository = repository
-    // The options override configuration that changes the output.
+    // These options override configuration that would change the output.
     process = try repository.start(
       [
         "-c", "log.showSignature=false", "log", "-O/dev/null", "--first-parent", "--reverse",
@@ -58,7 +58,7 @@ final class GitLog {
     return nil
   }
 
-  /// `:100644 100755 <old hash> <new hash> M`, and the path as the next text.
+  /// Parses a change, `:100644 100755 <old hash> <new hash> M`, whose path is the next text.
   private func change(_ line: ArraySlice<UInt8>) throws -> GitChange {
     let words = line.split(separator: UInt8(ascii: " "))
     guard words.count == 5, let path = try process.read(upTo: 0) else { throw broken }

@@ -3,7 +3,7 @@ import Foundation
 struct GitRepository {
   let path: String
 
-  /// - Throws: ``Failure`` if there is no repository, or no git.
+  /// - Throws: ``Failure`` if there is no repository at the path, or git is missing.
   init(_ path: String) throws {
     self.path = path
     guard FileManager.default.fileExists(atPath: path) else {
@@ -15,9 +15,9 @@ struct GitRepository {
     }
   }
 
-  /// Starts git in the repository. Variables of git may name another repository (as in a hook), or change
-  /// what paths and commits mean. So only those are passed on that locate git's programs, configuration and
-  /// repositories.
+  /// Starts git in the repository. Environment variables of git can name another repository (as in a hook), or change
+  /// what paths and commits mean. So only variables that locate git's programs, configuration and repositories are
+  /// passed on.
   func start(_ arguments: [String]) throws -> ChildProcess {
     var environment = ProcessInfo.processInfo.environment.filter { name, _ in
       !name.hasPrefix("GIT_") || Self.passedOn.contains { name.hasPrefix($0) }
@@ -30,12 +30,12 @@ struct GitRepository {
     "GIT_CONFIG", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
   ]
 
-  /// A repository's configuration may come from anyone. For a missing object, git would run the commands that
-  /// it names for a remote. These settings prevent that; nothing else can run, because neither the index nor
-  /// a working tree is read. Replaced objects and grafts would hide history.
+  /// Variables that make it safe to read a repository whose configuration may come from anyone. For a missing object,
+  /// git would run commands that the configuration names for a remote. Nothing else can run, because neither the index
+  /// nor a working tree is read. Replaced objects and grafts, which would hide history, are ignored.
   private static let safe = [
     "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_NO_REPLACE_OBJECTS": "1",
-    // A missing file; git warns about an empty one.
+    // No file has this path. Git would warn about an empty file.
     "GIT_GRAFT_FILE": "/dev/null/none",
   ]
 
@@ -58,7 +58,7 @@ struct GitRepository {
     try checkEnd(process)
   }
 
-  /// - Throws: ``Failure`` if the clone is shallow: no later import could add its older commits.
+  /// - Throws: ``Failure`` if the clone is shallow, because no later import could add the commits that it lacks.
   func checkIsWhole() throws {
     guard try run(["rev-parse", "--is-shallow-repository"]).text == "true" else { return }
     throw Failure.wrongUse(
@@ -67,7 +67,7 @@ struct GitRepository {
   }
 
   /// The commit of a branch, or of any other revision that git knows.
-  /// - Throws: ``Failure`` if there is none.
+  /// - Throws: ``Failure`` if there is no such commit.
   func tip(of branch: String) throws -> String {
     let answer = try run(["rev-parse", "--verify", "--end-of-options", branch + "^{commit}"])
     if answer.code == 0 { return answer.text }
@@ -77,7 +77,7 @@ struct GitRepository {
     throw Failure.wrongUse("the repository \(path) has no branch or commit \"\(branch)\"")
   }
 
-  /// The branch that a name means; nil if it means anything else.
+  /// The branch that a revision of git names; nil if it names anything else.
   func branch(_ name: String) throws -> String? {
     let full = try run(["rev-parse", "--verify", "--symbolic-full-name", "--end-of-options", name]).text
     let prefix = "refs/heads/"
@@ -95,7 +95,7 @@ struct GitRepository {
     return commits
   }
 
-  /// The version of a file that was deleted before a commit added it again; nil if there was none.
+  /// The last version of a file that was deleted before `commit` added it again; nil if the file is new in that commit.
   func lastVersion(of path: String, before commit: String) throws -> GitFile? {
     guard let deletion = try commits(changing: path, upTo: commit, limit: 2).dropFirst().first else {
       return nil
@@ -108,7 +108,7 @@ struct GitRepository {
   /// A pathspec that matches only this path.
   private static func only(_ file: String) -> String { ":(top,literal)" + file }
 
-  /// A commit's date. Git prints dates without their zone, and nothing for a date that it can't print.
+  /// A commit's date. The commit itself is read if git has printed nothing, as for a date that it can't print.
   func date(_ printed: String, _ role: String, of commit: String) throws -> GitDate {
     if !printed.isEmpty { return GitDate(printed) }
     // "committer Ana <ana@example.com> -86400 +0100"
@@ -122,8 +122,8 @@ struct GitRepository {
       String(decoding: line[end...].dropFirst(), as: UTF8.self).trimmingCharacters(in: .whitespaces))
   }
 
-  /// The committers' dates on the first-parent line of a tip, newest first, down to a given commit or to the
-  /// end; nil if that commit is not on the line.
+  /// The committers' dates of the commits on a tip's first-parent line after `start`, or of all if it is nil, newest
+  /// first. Nil if `start` is not on the line.
   func committerDates(to tip: String, after start: String?) throws -> [GitDate]? {
     var dates: [GitDate] = []
     var hash = ""
@@ -140,7 +140,7 @@ struct GitRepository {
     return start == nil || hash == start ? dates : nil
   }
 
-  /// `1 replacement and 2 grafts not applied`; nil if there are none.
+  /// `1 replacement and 2 grafts not applied`; nil if the repository has neither.
   func replacements() throws -> String? {
     let objects = try run(["for-each-ref", "--format=:", "refs/replace/"]).text.utf8.count { $0 == 58 }
     let folder = try run(["rev-parse", "--git-common-dir"]).text

@@ -3,10 +3,10 @@ import Dispatch
 import Foundation
 import Locks
 
-/// Stores blobs concurrently with the import, because several flushes at a time hardly take longer than one.
-/// The number and size of queued blobs are limited.
+/// Stores blobs on other threads while the import continues, because several flushes at a time hardly take longer than
+/// one. The number and size of queued blobs are limited.
 final class BlobQueue {
-  /// Longer contents are stored in pieces as they arrive.
+  /// Contents with more bytes are not queued, but stored in pieces as they arrive.
   static let pieceByteLimit = 1 << 20
   private static let width = 8
 
@@ -15,7 +15,7 @@ final class BlobQueue {
 
   init(_ store: BlobStore) { self.store = store }
 
-  /// Reads the next requested content, and stores it unless it is kept as a text.
+  /// Reads the next requested content. Stores it as a blob, unless `keepsTexts` is true and it is a short text.
   func read(next contents: GitBlobs, name: String, keepsTexts: Bool) throws -> FileContent {
     // All bytes, or the first piece if the content is stored in pieces.
     var bytes: [UInt8] = []
@@ -38,7 +38,7 @@ final class BlobQueue {
       blob.finish(Result { try store.add(Data(bytes)) })
       free.signal()
     }
-    // Without another thread, the import stores the blob itself.
+    // If no thread can be started, this one stores the blob.
     if !Threads.start(work) { work() }
     return blob
   }
@@ -60,7 +60,7 @@ final class PendingBlob: Sendable {
   /// Blocks until the blob is stored.
   func wait() throws -> Blob {
     done.wait()
-    // The result is set before the group is left.
+    // Not nil, because `finish` sets the result before it leaves the group.
     return try result.withLock { $0! }.get()
   }
 }
@@ -68,14 +68,14 @@ final class PendingBlob: Sendable {
 enum FileContent {
   /// The file was deleted, or is a submodule, whose content is in another repository.
   case none
-  /// UTF-8, and short enough for an attribute.
+  /// The content is UTF-8, and short enough for an attribute.
   case text(String)
   /// The bytes are being stored as a blob.
   case image(PendingBlob, mediaType: String)
 
   static let textByteLimit = 65_536
 
-  /// Nil if the bytes are stored as an image.
+  /// The bytes as a text; nil if they are too long or not UTF-8, so that they become an image.
   static func text(of bytes: [UInt8]) -> String? {
     bytes.count > textByteLimit ? nil : String(validating: bytes, as: UTF8.self)
   }

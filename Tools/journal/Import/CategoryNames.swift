@@ -22,7 +22,7 @@ struct CategoryNames {
     if ids[ExactText(name)] == nil { ids[ExactText(name)] = category }
   }
 
-  /// The name with which a category was imported; nil if people added it, or if that can't be told any more.
+  /// The name with which a category was imported; nil if people added it, or if its origin was pruned or erased.
   private static func sourceName(of category: Catalog.Category, _ journal: CatalogJournal) throws -> String? {
     guard try journal.isImported(category.created) else { return nil }
     let row = try journal.entity(category.id.entity, asOf: .revision(category.created))
@@ -46,7 +46,7 @@ struct CategoryNames {
     if let id { left.insert(id) }
   }
 
-  /// Deletes imported categories that have lost their last item and that people did not change; called at the end of an entry.
+  /// Deletes imported categories that people did not change and that lost their last item. Called at an entry's end.
   mutating func deleteUnused(_ draft: inout Draft<Catalog>, _ touched: inout Set<EntityKey>) throws {
     for id in left.sorted() {
       guard let category = draft.state.category(id),

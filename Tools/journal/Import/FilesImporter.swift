@@ -1,9 +1,9 @@
 import CatalogModel
 
-/// Each file is an item of kind `file`, and its folder a category.
+/// Imports each file as an item of kind `file`, and its folder as a category.
 struct FilesImporter: CommitImporter {
   private static let kind = "file"
-  /// In the metadata of entries.
+  /// This form of import, as the metadata of entries name it.
   static let source = "files"
   let preparedLimit = 16
 
@@ -51,10 +51,10 @@ struct FilesImporter: CommitImporter {
   ) throws {
     let key = ItemKey(path: change.path)
     let name = EntityName.usable(GitPath.baseName(of: change.path))
-    // If the item stayed when the source lost the file, its last version counts.
+    // If a deleted file is back and its item stayed, the version before the deletion counts as the old one.
     let before =
       try change.old ?? (items.has(key) ? repository.lastVersion(of: change.path, before: commit.hash) : nil)
-    // A text that this import has read need not be read again.
+    // The old text is read only if neither the item nor the new content is known to have it.
     let isCurrent = items.isCurrent(key)
     let isOldRead = !isCurrent && before?.hash != change.file?.hash
     let old = try isOldRead ? before.flatMap { try $0.hasContent ? past.read($0.hash) : nil } : nil

@@ -5,14 +5,14 @@ import Foundation
 struct GitImport {
   let repository: GitRepository
   let tip: String
-  /// The form of import, in the metadata of entries.
+  /// The form of import, as the metadata of entries name it.
   let source: String
   let journal: CatalogJournal
   let dates: Dates
   let report: ImportReport
   let terminal: Terminal
 
-  /// The date of a commit that orders its entry.
+  /// Which date of a commit orders its entry.
   enum Dates: String, CaseIterable {
     case commit, author
   }
@@ -20,11 +20,11 @@ struct GitImport {
   struct ImportedCommit {
     let commit: String
     let source: String?
-    /// Nil if the entry no longer names the commit.
+    /// The revision of the commit's entry; nil if no entry names the commit any more.
     let revision: Revision?
   }
 
-  /// An entry may have 1 MiB of author, note and metadata.
+  /// The author, note and metadata of an entry may have 1 MiB together.
   private static let noteByteLimit = 1_000_000
   private static let authorByteLimit = 4_096
 
@@ -35,15 +35,15 @@ struct GitImport {
     static let authored = "git.authored"
     static let committed = "git.committed"
     static let source = "import.source"
-    /// In the first entry of a journal that was copied without its history.
+    /// The origin of a journal that was copied without its history, in its first entry.
     static let copy = "journal.copyOf"
   }
 
-  /// The newest entry that was made of a commit.
+  /// Finds the newest commit that was imported; nil if there is none.
   /// - Parameter given: the commit that the user names with `--after`.
-  /// - Throws: ``Failure`` if the journal may have lost the name of that commit and none was given, because
-  ///   the import would repeat commits.
-  /// - Complexity: O(n) in the number of entries since.
+  /// - Throws: ``Failure`` if `given` is not the newest imported commit; or if `given` is nil and the journal may have
+  ///   lost the name of that commit, because the import would then repeat commits.
+  /// - Complexity: O(n) in the number of entries after that of the commit.
   func newestImportedCommit(given: String?) throws -> ImportedCommit? {
     var loss: String?
     var known: ImportedCommit?
@@ -77,14 +77,14 @@ struct GitImport {
   }
 
   /// The committers' dates of the commits that are left to import, newest first.
-  /// - Throws: ``Failure`` if an import can't continue in this form.
+  /// - Throws: ``Failure`` if this import can't continue after the newest imported commit.
   private func remaining(after newest: ImportedCommit?) throws -> [GitDate] {
     if let newest, newest.source != source {
       throw Failure.wrongUse(
         "the journal was imported as \"\(newest.source ?? "unknown")\", and this import would continue as "
           + "\"\(source)\"; use the same options, or another journal")
     }
-    // A shallow clone that has the newest commit has all later ones.
+    // A shallow clone that has the newest imported commit has all later commits too.
     if newest == nil { try repository.checkIsWhole() }
     guard let dates = try repository.committerDates(to: tip, after: newest?.commit) else {
       try repository.checkIsWhole()
@@ -100,11 +100,11 @@ struct GitImport {
   /// Thrown if another node has imported commits meanwhile.
   private struct OtherImport: Error {}
 
-  /// Imports the commits after the newest imported one, and continues if another node of a shared journal
-  /// imports some of them at the same time.
+  /// Imports the commits after the newest imported one. If another node of a shared journal imports some of them at the
+  /// same time, continues after those.
   /// - Parameters:
-  ///   - given: the commit of `--after`.
-  ///   - makeImporter: makes an importer that continues after a commit.
+  ///   - given: the commit that the user names with `--after`.
+  ///   - makeImporter: makes an importer that continues after a commit, or begins with the first commit if it gets nil.
   func run(given: String?, _ makeImporter: (_ after: String?) throws -> any CommitImporter) throws {
     let clock = ContinuousClock()
     let start = clock.now
@@ -130,8 +130,8 @@ struct GitImport {
   }
 
   /// - Parameters:
-  ///   - committed: the committers' dates, newest first.
-  ///   - head: a state that the importer knows.
+  ///   - committed: the committers' dates of the commits to import, newest first.
+  ///   - head: the journal's head before the importer was made.
   private func run(
     after newest: String?, _ committed: [GitDate], on head: Head, _ importer: consuming some CommitImporter,
     _ progress: () -> String
@@ -139,8 +139,8 @@ struct GitImport {
     var reading = GitImportReading(log: try GitLog(repository, to: tip, after: newest), importer: importer)
     var latest = head.revision == 0 ? nil : head.date
     var newestRevision = head.revision
-    // No later commit has an earlier date than this. So the state as of a date is the newest commit that is
-    // not later, as git rev-list --first-parent --before finds it.
+    // The earliest date of a commit and all later ones. Entries with these dates are in order, so the state as of a
+    // date is that of the newest commit that is not later, as git rev-list --first-parent --before finds it.
     var earliest: Timestamp?
     var order = committed.map { date in
       earliest = [earliest, date.timestamp].compactMap(\.self).min()
@@ -157,7 +157,7 @@ struct GitImport {
           let note = shortened(commit.message, "message", of: commit, to: Self.noteByteLimit)
           var hasRun = false
           let made = try pipeline.commit(by: author, note: note, metadata: metadata, date: date) { draft in
-            // If another node took the revision, the body runs again, and the importer knows what the first run made.
+            // If another node took the revision, the body runs again, and the importer must forget its first run.
             if hasRun || draft.revision > newestRevision + 1 {
               for revision in newestRevision + 1..<draft.revision
               where try journal.entry(at: revision).metadata[Key.commit] != nil {
@@ -181,7 +181,7 @@ struct GitImport {
     }
   }
 
-  /// - Parameter ordered: the date of the entry.
+  /// - Parameter ordered: the date that the entry gets.
   private func metadata(of commit: GitCommit, orderedAt ordered: Date) -> [String: String] {
     let (own, other) =
       dates == .author ? (commit.authored, commit.committed) : (commit.committed, commit.authored)
@@ -200,7 +200,7 @@ struct GitImport {
     return metadata
   }
 
-  /// The longest prefix of whole scalars with at most this many bytes.
+  /// The longest prefix of whole scalars with at most `byteLimit` bytes. Reports the commit if the text is cut.
   private func shortened(_ text: String, _ name: String, of commit: GitCommit, to byteLimit: Int) -> String {
     let count = text.utf8.count
     guard count > byteLimit else { return text }
@@ -240,24 +240,24 @@ private struct GitImportReading<Importer: CommitImporter> {
   }
 }
 
-/// A form of import: makes changes of a catalog from what a commit did to files.
+/// A form of import, which turns what commits did to files into changes of a catalog.
 protocol CommitImporter {
   /// The changes of a commit, with everything that had to be read from git.
   associatedtype Change
 
-  /// How many commits may be prepared before the first of them is applied.
+  /// The number of commits that may be prepared before the first of them is applied.
   var preparedLimit: Int { get }
 
-  /// Looks up what earlier commits have made. Called again if others have changed the journal.
+  /// Looks up what earlier commits have made. Called again if another node has changed the journal.
   mutating func start(from catalog: Catalog) throws
 
   /// Requests the contents that a commit needs. Called for commits in order.
   func willImport(_ commit: GitCommit) throws
 
-  /// Called for commits in order. Nil if the commit changes nothing.
+  /// Makes the changes of a commit; nil if it changes nothing. Called for commits in order.
   mutating func prepare(_ commit: GitCommit) throws -> Change?
 
-  /// - Returns: the entities that may have changed.
+  /// Applies the changes of a commit. Returns the entities that may have changed.
   mutating func apply(
     _ change: Change, of commit: GitCommit, to draft: inout Draft<Catalog>
   ) throws -> Set<EntityKey>

@@ -23,7 +23,7 @@ enum GitSource {
     let clock = ContinuousClock()
     let start = clock.now
     let url = arguments.url("JOURNAL")
-    // Checked before the journal is created, so that a refusal leaves none behind.
+    // Checked before the journal is created, so that refusing a shallow clone leaves no journal behind.
     if !FileManager.default.fileExists(atPath: url.path) { try repository.checkIsWhole() }
     let journal = try CatalogJournal.openOrCreate(
       at: url, options: arguments.journalOptions(layers: .automatic))

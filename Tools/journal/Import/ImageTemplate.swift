@@ -1,12 +1,12 @@
 import CatalogModel
 
-/// The path of an object's image: `data/{key.lowercased}.svg`.
+/// A template for the paths of images: `data/{key.lowercased}.svg`.
 ///
 /// Braces contain `key`, which identifies the object, or the name of a field, optionally followed by
 /// `.lowercased` or `.uppercased`.
 struct ImageTemplate {
   let source: String
-  /// Before, between and after the fields.
+  /// The texts before, between and after the fields.
   private var texts: [Substring] = []
   private var fields: [(name: String, change: String)] = []
 
@@ -26,7 +26,7 @@ struct ImageTemplate {
     }
   }
 
-  /// Nil if the object lacks a field that the template names.
+  /// The path of an object's image; nil if the object lacks a field that the template names.
   func path(key: String, _ attributes: [String: FieldValue]) -> String? {
     var path = String(texts[0])
     for ((name, change), text) in zip(fields, texts.dropFirst()) {
@@ -41,7 +41,7 @@ struct ImageTemplate {
     return path
   }
 
-  /// Whether a path may be that of an image.
+  /// Whether a path may be that of an image: it begins and ends as the template does.
   func mayName(_ path: String) -> Bool {
     path.utf8.starts(with: texts[0].utf8)
       && path.utf8.reversed().starts(with: texts[texts.count - 1].utf8.reversed())
@@ -49,7 +49,7 @@ struct ImageTemplate {
 }
 
 extension FieldValue {
-  /// A text, or a number as written; nil for anything else.
+  /// The text, or the number as a text; nil for any other value.
   var keyText: String? {
     switch self {
     case .string(let text): text

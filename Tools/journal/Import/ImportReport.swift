@@ -1,7 +1,7 @@
 import CatalogModel
 
 final class ImportReport {
-  /// Further messages are only counted.
+  /// The number of messages to print. Further messages are only counted.
   private static let lineLimit = 100
   private let terminal: Terminal
   private(set) var commits = 0
@@ -9,7 +9,7 @@ final class ImportReport {
   private(set) var events = 0
   private(set) var images = 0
   private(set) var notes = 0
-  /// The notes that say that something was not imported.
+  /// The number of notes about something that was not imported.
   private(set) var losses = 0
   private var pending: [(commit: String, message: String, isLoss: Bool)] = []
 
@@ -29,8 +29,8 @@ final class ImportReport {
     pending.removeAll { $0.commit == commit }
   }
 
-  /// Records a part of a commit that was not imported, or a conflict. A commit that is made again repeats its
-  /// notes, and each is kept once.
+  /// Records a part of a commit that was not imported, or a conflict. If the commit is applied again, its repeated
+  /// notes are ignored.
   func note(_ commit: String, _ message: String, isLoss: Bool = true) {
     if pending.contains(where: { $0 == (commit, message, isLoss) }) { return }
     pending.append((commit, message, isLoss))

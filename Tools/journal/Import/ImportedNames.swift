@@ -6,7 +6,7 @@ struct ItemKey: Hashable, Comparable, Sendable {
   private let exact: ExactText
   private let isNumber: Bool
 
-  /// Nil if the value is neither a text nor a number.
+  /// Makes the key of a value; nil if the value is neither a text nor a number.
   init?(_ value: FieldValue?) {
     guard let text = value?.keyText else { return nil }
     switch value {
@@ -34,7 +34,7 @@ struct ItemKey: Hashable, Comparable, Sendable {
 
 /// A text that compares by its bytes.
 ///
-/// Swift's `String` equates an "é" of one scalar with one of two; for git they are two names.
+/// Swift's `String` equates an "é" of one scalar with an "é" of two scalars, which are different names for git.
 struct ExactText: Hashable, Comparable, Sendable {
   let text: String
 
@@ -48,15 +48,15 @@ struct ExactText: Hashable, Comparable, Sendable {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 
-  // Texts that are equal byte by byte are equal as strings, so the string's hash fits.
+  // Texts that are equal byte by byte are equal as strings, so they have the same hash.
   func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 enum EntityName {
   private static let byteLimit = 4096
 
-  /// A name that follows the catalog's rules, for a category or an image. White space alone is written as its
-  /// bytes, `\x20`. A name that is too long ends in a digest, so that long names stay distinct.
+  /// Turns a text into a name that the catalog's rules allow for a category or an image. White space alone is written
+  /// as its bytes, `\x20`. A text that is too long is cut and ends in a digest, so that long names stay distinct.
   static func usable(_ text: String) -> String {
     if text.allSatisfy(\.isWhitespace) {
       return text.utf8.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

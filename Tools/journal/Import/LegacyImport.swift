@@ -4,7 +4,7 @@ import JSON
 import LegacyStores
 
 enum LegacyImport {
-  /// Further problems are only counted.
+  /// The number of problems to print. Further problems are only counted.
   private static let lineLimit = 100
 
   static let sources = [

@@ -20,7 +20,7 @@ enum MediaType {
     ([0x1F, 0x8B], "application/gzip"),
   ]
 
-  /// By the ending of the name, else by the first bytes.
+  /// The media type of a file, by the extension of its name or else by its first bytes.
   static func of(name: String, head: some Collection<UInt8>) -> String {
     if let dot = name.lastIndex(of: "."),
       let type = byExtension[name[name.index(after: dot)...].lowercased()]

@@ -3,7 +3,7 @@ import JSON
 
 /// One version of a file of records: a JSON array whose objects are identified by a field.
 ///
-/// Elements in the longest equal runs at the start and the end are not parsed again.
+/// Elements at the start and at the end that equal those of the previous version are not parsed again.
 struct RecordFile {
   struct Record {
     let key: ItemKey
@@ -11,20 +11,20 @@ struct RecordFile {
   }
 
   private let array: JSONArray?
-  /// Nil for an element without a key.
+  /// The key of each element; nil for an element without a key.
   private let keyOfElement: [ItemKey?]
-  /// As with equal names in a JSON object, the last element with a key counts.
+  /// The index of the last element with each key. Only that element counts, as with equal names in a JSON object.
   private let elementOfKey: [ItemKey: Int]
   var keys: [ItemKey] {
     keyOfElement.indices.compactMap { index in
       keyOfElement[index].flatMap { elementOfKey[$0] == index ? $0 : nil }
     }
   }
-  /// Changed objects with values that an attribute can't have. They change nothing.
+  /// The keys of changed objects with values that an attribute can't have. These objects change nothing.
   let unreadable: [ItemKey]
-  /// Says which elements are skipped, in a sentence without a period; nil if there are none.
+  /// Says which elements are skipped, without a period at the end; nil if no element is skipped.
   let skipped: String?
-  /// Says which changed records are not kept, or not exactly, in a sentence without a period; nil if there are none.
+  /// Says which changed records are kept inexactly or not at all, without a period at the end; nil if there are none.
   let inexact: String?
 
   init() {
@@ -36,7 +36,7 @@ struct RecordFile {
 
   func has(_ key: ItemKey) -> Bool { elementOfKey[key] != nil }
 
-  /// Nil if there is no such object, or if it can't be read.
+  /// The attributes of the object with a key; nil if there is no such object, or if it can't be read.
   func attributes(of key: ItemKey) -> [String: FieldValue]? {
     var loss: JSONError?
     guard let array, let index = elementOfKey[key],
@@ -45,7 +45,7 @@ struct RecordFile {
     return attributes
   }
 
-  /// Finds the changes of a version since the previous one.
+  /// Reads a version, and adds to `changed` the records that have changed since the version `old`.
   /// - Throws: ``JSONError`` if the text is not a JSON array.
   init(_ text: [UInt8], after old: RecordFile, keyedBy field: String, changed: inout [Record])
     throws(JSONError)
@@ -80,7 +80,7 @@ struct RecordFile {
         continue
       }
       elements[key] = index
-      // An equal object changes nothing, unless a later one had its key.
+      // An object that was the same in the previous version changes nothing, unless a later object had its key there.
       if let before, old.elementOfKey[key] == before { continue }
       if case .dictionary(let attributes) = value ?? array.value(at: index, noting: &loss), !loss.isLimit {
         found.append(Record(key: key, attributes: attributes))
@@ -98,7 +98,7 @@ struct RecordFile {
     inexact = tally.inexact
   }
 
-  /// The number of equal elements at the start, and the index of the equal ones at the end.
+  /// The number of equal elements at the start, and the index at which the equal elements at the end begin.
   private static func equalRuns(_ new: JSONArray, _ old: JSONArray?) -> (start: Int, end: Int) {
     guard let old else { return (0, new.count) }
     let limit = min(new.count, old.count)
@@ -113,9 +113,9 @@ private struct RecordLosses {
   var withoutKey = 0
   var others = 0
   var duplicates: [ItemKey] = []
-  /// Objects that are not kept exactly, and the reason of the first.
+  /// The number of objects that are not kept exactly, and the loss in the first of them.
   private var losses: (count: Int, first: JSONError)?
-  /// Objects that can't be kept.
+  /// The number of objects that can't be kept, and the reason and the key of the first of them.
   private var unreadable: (count: Int, first: JSONError, key: ItemKey)?
 
   init(field: String) { self.field = field }
@@ -124,7 +124,7 @@ private struct RecordLosses {
     if case .dictionary = element { withoutKey += 1 } else { others += 1 }
   }
 
-  /// Called for the last record first.
+  /// Counts a loss. Called for the last record first, so that the loss of the first record stays.
   mutating func note(_ loss: JSONError, _ key: ItemKey) {
     if Optional(loss).isLimit {
       unreadable = ((unreadable?.count ?? 0) + 1, loss, key)

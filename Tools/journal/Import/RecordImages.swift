@@ -6,7 +6,7 @@ struct RecordImages {
 
   private struct Place {
     var path: ExactText?
-    /// The image that the source had before; nil if it had none.
+    /// The image that the source had before the commit; nil if it had none.
     var imported: Source?
   }
 
@@ -25,7 +25,7 @@ struct RecordImages {
   private var tree: [ExactText: String] = [:]
   private var places: [ItemKey: Place] = [:]
   private var keysByPath: [ExactText: Set<ItemKey>] = [:]
-  /// The records to check when the commit is read.
+  /// The records whose image the commit may have changed.
   private var affected: Set<ItemKey> = []
 
   init(
@@ -78,13 +78,13 @@ struct RecordImages {
     affected.insert(key)
   }
 
-  /// Called when a record was deleted. Its item may stay, so the image that the source had is kept.
+  /// Called when a record was deleted. Its item may stay, so the image that the source had is remembered.
   mutating func leave(_ key: ItemKey) {
     move(key, to: nil)
     affected.remove(key)
   }
 
-  /// Called when the item of a record is deleted, with its image.
+  /// Called when the item of a record was deleted together with its image.
   mutating func forget(_ key: ItemKey) {
     leave(key)
     places[key] = nil
@@ -98,7 +98,7 @@ struct RecordImages {
     places[key, default: Place()].path = path
   }
 
-  /// The image before the commit.
+  /// The image that a record had before the commit; nil if it had none.
   func old(_ key: ItemKey) -> SourceItems.OldImage? {
     places[key]?.imported.map { source in
       SourceItems.OldImage(name: EntityName.usable(GitPath.baseName(of: source.path.text))) { [past] in
@@ -107,8 +107,8 @@ struct RecordImages {
     }
   }
 
-  /// The changes of the commit, in the order of the keys, so that an interrupted run makes the same images as
-  /// an uninterrupted one.
+  /// The changes that the commit makes to images, in the order of the keys, so that an interrupted import that is
+  /// continued makes the same images as an uninterrupted one.
   mutating func changes() throws -> [Change] {
     let wanted = affected.sorted().map { (key: $0, source: source(of: $0)) }
       .filter { $0.source != places[$0.key]?.imported }

@@ -2,7 +2,7 @@ import CBOR
 import CatalogModel
 import JSON
 
-/// Each object of a JSON array is an item.
+/// Imports each object of a JSON array as an item.
 struct RecordsImporter: CommitImporter {
   struct Form {
     var file: String
@@ -10,7 +10,7 @@ struct RecordsImporter: CommitImporter {
     var category: String?
     var images: ImageTemplate?
 
-    /// In the metadata of entries.
+    /// This form of import, as the metadata of entries name it.
     var source: String {
       var source = "records \(file) key=\(key)"
       if let category { source += " category=\(category)" }
@@ -18,7 +18,7 @@ struct RecordsImporter: CommitImporter {
       return source
     }
 
-    /// The file's name without folder and extension.
+    /// The kind of the items: the file's name without folder and extension.
     var kind: String {
       let name = GitPath.baseName(of: file)
       let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
@@ -32,7 +32,7 @@ struct RecordsImporter: CommitImporter {
     }
   }
 
-  /// A longer file is reported and not read: it must fit into memory twice.
+  /// The most bytes of a file that is read, because it must fit into memory twice. A longer file is reported.
   private static let fileByteLimit = 512 << 20
 
   let preparedLimit = 1
@@ -40,8 +40,8 @@ struct RecordsImporter: CommitImporter {
   private let report: ImportReport
   private let texts: GitBlobs
   private var records = RecordFile()
-  /// The last imported version of records whose newest version was not imported, because it can't be kept, or
-  /// because the source lost the record and people had changed the item. Nil if there was none.
+  /// The last imported version of each record whose newest version or deletion was not imported; nil if none was. A
+  /// version is not imported if it can't be kept; a deletion is not imported if people had changed the item.
   private var bases: [ItemKey: [String: FieldValue]?] = [:]
   private var items: SourceItems
   private var images: RecordImages?
@@ -53,7 +53,7 @@ struct RecordsImporter: CommitImporter {
     fileprivate var isEmpty: Bool { deleted.isEmpty && changed.isEmpty && images.isEmpty }
   }
 
-  /// Continues after a commit.
+  /// Makes an importer that continues after a commit, or begins with the first one if `commit` is nil.
   init(
     _ form: Form, _ repository: GitRepository, _ journal: CatalogJournal, after commit: String?,
     _ report: ImportReport
@@ -68,14 +68,14 @@ struct RecordsImporter: CommitImporter {
     }
   }
 
-  /// Reads the newest valid version of the file, and older ones for objects that could not be imported, or
-  /// whose items stayed when the source lost them.
-  /// - Returns: the last version of each of the latter, and the last commit that has it.
+  /// Reads the newest valid version of the file, and older ones for objects whose newest version could not be imported,
+  /// and for objects whose items stayed when the source lost them.
+  /// - Returns: the last version of each object that the source lost, and the last commit that has it.
   private mutating func readLastVersions(
     _ repository: GitRepository, upTo commit: String
   ) throws -> [(record: RecordFile.Record, commit: String)] {
     var isNewest = true
-    // The next newer commit that was read.
+    // The commit that was read before, which is the next newer one.
     var newer = commit
     // Objects whose newest version could not be imported.
     var missing: Set<ItemKey> = []
@@ -151,7 +151,7 @@ struct RecordsImporter: CommitImporter {
     }
     for deletion in change.deleted { images?.leave(deletion.key) }
     for (old, record) in change.changed {
-      // An item that comes back has no image.
+      // A deleted item that comes back has no image yet.
       if old != nil, !items.has(record.key) { images?.forget(record.key) }
       images?.place(record.key, record.attributes)
     }
@@ -189,7 +189,7 @@ struct RecordsImporter: CommitImporter {
     for record in changed {
       let base = base(of: record.key)
       bases[record.key] = nil
-      // An object that only moved in the file is the same.
+      // An object that only moved within the file has not changed.
       if base.map({ EntityRecord($0) }) != EntityRecord(record.attributes) {
         change.changed.append((base, record))
       }
@@ -220,7 +220,7 @@ struct RecordsImporter: CommitImporter {
         let name = record.key.text.shortened(to: 40)
         report.note(commit.hash, "the object \"\(name)\" is skipped: \(error)")
         bases[record.key] = .some(old)
-        // The image is looked up again when the record is accepted.
+        // Forgotten, so that the image is imported when a version of the record is accepted.
         if !items.has(record.key) { images?.forget(record.key) }
       }
     }

@@ -3,19 +3,19 @@ import CatalogModel
 import EntitySearch
 import SHA256
 
-/// The items that an import makes of a source, by this rule: what changed in the source since the last import
-/// is applied, what people added in the journal stays, and a conflict is reported; the history has both.
+/// The items that an import makes of a source. What changed in the source since the last import is applied, what people
+/// added in the journal stays, and conflicts are reported.
 ///
-/// A conflict is an attribute, category or image that both sides have changed; the source's is used. An item
-/// that the source lost stays if people have changed it. One that people have deleted comes back if
-/// the source changes it.
+/// A conflict is an attribute, category or image that both sides have changed. The source's value is used, and history
+/// keeps the other one. An item that the source lost stays if people have changed it. An item that people have deleted
+/// comes back if the source changes it.
 struct SourceItems {
   struct Version {
     var attributes: [String: FieldValue]
     var category: String?
   }
 
-  /// The image that the source had of an item.
+  /// The image of an item that the source had before.
   struct OldImage {
     let name: String
     let digest: () throws -> ContentDigest
@@ -32,21 +32,21 @@ struct SourceItems {
   private let field: String
   private let report: ImportReport
   private var items: [ItemKey: Catalog.Item.ID] = [:]
-  /// The images that are as the source has them, nil for items without one. Items that this import has not
-  /// changed yet are missing.
+  /// For each item that this import has changed, its image, which is then as the source has it; nil for an item without
+  /// an image. Other items are missing.
   private var images: [ItemKey: ImageID?] = [:]
   private var categories: CategoryNames
   private var touched: Set<EntityKey> = []
   /// Items that people changed, so that they or their images stay although the source lost them.
   private var staying: Set<EntityKey> = []
   private var commit = ""
-  /// The items whose key people have changed, by the source's key; found when first needed.
+  /// The items whose key or kind people have changed, by the source's key; nil until first needed.
   private var renamed: [ItemKey: Catalog.Item.ID]?
-  /// Whether an item that returns to the source is the same item.
+  /// Whether an object that returns to the source becomes the same item again.
   private let restoresItems: Bool
   private var deleted: [ItemKey: Catalog.Item.ID] = [:]
-  /// The newest item that was deleted before this import with each key, and whether people deleted it; found
-  /// when first needed.
+  /// For each key, the item that was most recently deleted before this import, and whether people deleted it; nil until
+  /// first needed.
   private var deletedBefore: [ItemKey: (item: Catalog.Item.ID, isByPeople: Bool)]?
 
   init(
@@ -62,13 +62,13 @@ struct SourceItems {
     try start(from: journal.state)
   }
 
-  /// Looks up the items. Called again if others have changed the journal.
+  /// Looks up the items of a catalog. Called again if another node has changed the journal.
   mutating func start(from catalog: Catalog) throws {
     (items, images, renamed, deleted, deletedBefore) = ([:], [:], nil, [:], nil)
     categories = try CategoryNames(journal, catalog)
     for item in catalog.items(ofKind: kind) {
       guard let key = ItemKey(item[field]) else { continue }
-      // Of two items with one key, the one counts that got it from the source.
+      // If two items have one key, the item that got the key from the source counts.
       if let other = items[key].flatMap({ catalog.item($0) }), try sourceKey(of: other) == key { continue }
       items[key] = item.id
     }
@@ -79,7 +79,8 @@ struct SourceItems {
     (touched, staying) = ([], [])
   }
 
-  /// Ends a commit. If items only stay, the entry names them, so that no later run handles the commit again.
+  /// Ends a commit. If the commit has no effect except that items stay, its entry touches these items: without an
+  /// entry, the next run would import the commit again.
   /// - Returns: the entities that may have changed.
   mutating func end(_ draft: inout Draft<Catalog>) throws -> Set<EntityKey> {
     try categories.deleteUnused(&draft, &touched)
@@ -90,7 +91,7 @@ struct SourceItems {
     return touched
   }
 
-  /// The keys of items of the source that are missing there now.
+  /// The keys of items that came from the source and are missing there now.
   func keys(_ isMissing: (ItemKey) -> Bool) throws -> Set<ItemKey> {
     Set(
       try items.filter { key, id in
@@ -101,13 +102,13 @@ struct SourceItems {
 
   func has(_ key: ItemKey) -> Bool { items[key] != nil }
 
-  /// Whether the item's text and image are known to be the source's.
+  /// Whether the text and the image of an item are known to be the source's.
   func isCurrent(_ key: ItemKey) -> Bool { images[key] != nil }
 
-  /// Changes an item as the source has, or adds it.
+  /// Applies a change in the source to an item, or adds the item.
   /// - Parameters:
-  ///   - wasThere: whether the source had it before.
-  ///   - old: what the source had before.
+  ///   - wasThere: whether the source had the item before.
+  ///   - old: the version that the source had before; nil if there was none.
   /// - Returns: whether the item was added.
   mutating func set(
     _ key: ItemKey, wasThere: Bool, from old: (Catalog.Item) throws -> Version?, to new: Version,
@@ -127,7 +128,7 @@ struct SourceItems {
     }
     var (set, removed): ([String: FieldValue], [String]) = ([:], [])
     let (before, after) = (EntityRecord(old?.attributes ?? [:]), EntityRecord(new.attributes))
-    // Records that are nested too deeply can't be compared; this throws the reason.
+    // Records that are nested too deeply can't be compared. Setting their attributes throws the reason.
     if (try? after.checkEncoding()) == nil {
       try draft.replaceAttributes(ofItem: item.id, with: new.attributes)
     }
@@ -178,7 +179,7 @@ struct SourceItems {
   }
 
   /// Deletes an item that the source lost, unless people have changed it.
-  /// - Returns: whether the journal no longer has it.
+  /// - Returns: whether the journal no longer has the item.
   mutating func delete(
     _ key: ItemKey, _ old: (Catalog.Item) throws -> Version, image: OldImage?, in draft: inout Draft<Catalog>
   ) throws -> Bool {
@@ -218,7 +219,7 @@ struct SourceItems {
             "\(Catalog.name(of: image.id.entity)) was changed in the journal too; the source's is used, and the history "
             + "has the other"
         }
-        // People may have renamed the image, so only a new name in the source counts.
+        // People may have renamed the image, so its name is set only if the name in the source has changed.
         let name = old?.name == new.name ? nil : new.name
         try draft.updateImage(image.id, name: name, mediaType: new.mediaType, blob: blob)
       } else {
@@ -244,7 +245,7 @@ struct SourceItems {
     if let conflict { reportConflict("\(name(item, key)): \(conflict)") }
   }
 
-  /// The image of an item from the source, and whether it is as the source had it.
+  /// The image that an item has from the source, if any, and whether that image is still as the source had it.
   private func image(
     of item: Catalog.Item.ID, _ key: ItemKey, _ old: OldImage?, named name: String? = nil, in catalog: Catalog
   ) throws -> (Catalog.Image?, isOurs: Bool) {
@@ -259,7 +260,7 @@ struct SourceItems {
 
   private mutating func category(named name: String?, in draft: inout Draft<Catalog>) throws -> CategoryID? {
     let category = try name.map { try categories.category(of: $0, &draft, &touched) }
-    // If the item is rejected, the category may have none.
+    // If the catalog rejects the item, the category may be left without items.
     categories.leave(category)
     return category
   }
@@ -296,7 +297,7 @@ extension SourceItems {
     return found
   }
 
-  /// The key that an item had when it was imported; nil if people added it, or if that can't be told any more.
+  /// The key with which an item was imported; nil if people added it, or if its origin was pruned or erased.
   private func sourceKey(of item: Catalog.Item) throws -> ItemKey? {
     guard try journal.isImported(item.created),
       let record = try journal.entity(item.id.entity, asOf: .revision(item.created))?.record,
@@ -305,7 +306,7 @@ extension SourceItems {
     return ItemKey(record[field])
   }
 
-  /// False if that can't be told any more.
+  /// Whether people added an item. False if its origin was pruned or erased.
   private func isAddedByPeople(_ item: Catalog.Item) throws -> Bool {
     if let base = journal.base, item.created <= base.revision { return false }
     guard item.created <= journal.head.revision else { return false }
@@ -341,9 +342,9 @@ extension SourceItems {
 }
 
 extension Journal where State == Catalog {
-  /// Whether an entry was made of a commit. False if that was pruned or erased.
+  /// Whether an entry was made of a commit. False if the entry was pruned or its metadata were erased.
   func isImported(_ revision: Revision) throws -> Bool {
-    // An import does not wait until its own entries are stored.
+    // An entry after the head is one of this import, which does not wait until its entries are stored.
     if revision > head.revision { return true }
     if let base, revision <= base.revision { return false }
     return try entry(at: revision).metadata[GitImport.Key.commit] != nil

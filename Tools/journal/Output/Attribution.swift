@@ -2,7 +2,7 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// Replaces an erased author or content.
+/// The text that is printed for an erased author or erased content.
 let erasedText = "(erased)"
 
 extension Attributed {
@@ -16,7 +16,7 @@ extension Attributed {
 }
 
 extension Terminal {
-  /// The first line of the note that is not blank, and a clock's date that differs from the entry's.
+  /// The first line of the note that is not blank, and the clock's date if it differs from the entry's date.
   func note(of entry: some Attributed) -> String {
     let clock = entry.differingClockDate.map { "[clock: \(text(of: $0))]" }
     return [entry.subject.printable, clock ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
@@ -43,7 +43,7 @@ extension Terminal {
     try line()
   }
 
-  /// `bob: spelling`
+  /// The author and the note: `bob: spelling`.
   func authorAndNote(of entry: some Attributed) -> String {
     let note = note(of: entry)
     return entry.authorText + (note.isEmpty ? "" : ": \(note)")

@@ -95,8 +95,8 @@ struct ChangeText {
     try printPair(name, oldText, newText, old, new)
   }
 
-  /// Prints two values that differ. If their texts are the same, as for data of one size or two spellings of
-  /// a text, digests of their bytes or fractions of a second show the difference.
+  /// Prints two values that differ. If both have the same text, as data of one size and two spellings of a word have,
+  /// digests of their bytes show the difference; for dates, fractions of a second do.
   private func printPair(
     _ name: String, _ oldText: String, _ newText: String, _ old: FieldValue?, _ new: FieldValue?
   ) throws {

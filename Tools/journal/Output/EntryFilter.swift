@@ -11,7 +11,7 @@ struct EntryFilter {
   private let field: String?
   private let labels: Labels
 
-  /// - Parameter until: the point in time at which a category has its name.
+  /// - Parameter until: the point in time at which to look up the name of a category.
   init(
     _ arguments: Arguments, entities: [EntityKey], _ labels: Labels, until: RevisionSelector = .head()
   ) throws {
@@ -31,12 +31,12 @@ struct EntryFilter {
       }
     }
     field = arguments.value("--touched")
-    // Fails for a field that no entity has.
+    // Throws an error for a field that no entity has.
     if let field { _ = try NamedParts([field]) }
     self.labels = labels
   }
 
-  /// Nil if the entry is not selected.
+  /// The selected events of an entry; nil if the entry is not selected.
   func events(of entry: Entry) throws -> [JournalEvent]? {
     if let author, !entry.author.lowercased().contains(author) { return nil }
     if let note, !entry.note.lowercased().contains(note) { return nil }
@@ -70,7 +70,7 @@ struct EntryFilter {
     return item.category.map { categories.contains($0) } ?? false
   }
 
-  /// Whether an event adds, changes or removes a part; false for one whose content was erased.
+  /// Whether an event adds, changes or removes a part; false if the content of the event was erased.
   private func touches(_ event: JournalEvent, _ name: String, in revision: Revision) throws -> Bool {
     guard let key = Catalog.key(named: name, of: event.entity.kind) else { return false }
     var isTouched = false

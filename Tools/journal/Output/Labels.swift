@@ -1,10 +1,10 @@
 import CatalogModel
 import JSON
 
-/// Labels of entities: current, or as of an entry.
+/// Looks up labels of entities: current ones, or those as of an entry.
 ///
-/// A log prints many events of an entity, and most of them keep what is read of it here. Each value is kept with
-/// the revisions in which it is known to be the same, so that few records are looked up.
+/// A log prints many events of one entity, most of which do not change its label, kind and category. So these are kept
+/// in memory with the range of revisions in which they are known to be the same, and few records are read.
 final class Labels {
   private static let limit = 10_000
 
@@ -13,13 +13,13 @@ final class Labels {
 
   init(_ journal: CatalogJournal) { self.journal = journal }
 
-  /// `item:42 (Dune)`, with the current label or the last one.
+  /// The name and the label of an entity: `item:42 (Dune)`. A deleted entity has its last label.
   func name(of entity: EntityKey) throws -> String {
     return Catalog.name(
       of: entity, labeled: try lastRecord(of: entity).flatMap { Catalog.label(of: $0, of: entity.kind) })
   }
 
-  /// The items to which a value of an entity's attribute refers by the rules of its kind.
+  /// The items to which a value of an entity's attribute refers by the rules of the entity's kind.
   func targets(of value: FieldValue, _ key: FieldKey, of entity: EntityKey) throws -> [EntityKey] {
     let state = journal.state
     guard case .attribute(let name) = key, entity.kind == .item, !state.allRules.isEmpty,
@@ -28,17 +28,17 @@ final class Labels {
     return state.targets(of: value, in: name, ofKind: kind)
   }
 
-  /// The current record, or the last one.
+  /// The current record of an entity, or the last one of a deleted entity; nil if it never existed.
   private func lastRecord(of entity: EntityKey) throws -> EntityRecord? {
     let changed = journal.state.revision(of: entity)
     if let record = journal.state.record(of: entity) { return record }
     return changed > 0 ? try journal.entity(entity, asOf: .revision(changed - 1))?.record : nil
   }
 
-  /// `category:1 (Novels)`, as of a revision.
+  /// The name and the label of an entity as of a revision: `category:1 (Novels)`.
   func reference(to entity: EntityKey, at revision: Revision) throws -> String {
     let state = journal.state
-    // Without a later event, the label in the state counts. Erased content is erased at every revision.
+    // If no later event changed the entity, the state has its label. Erased content is erased at every revision.
     if state.isErased(entity) || state.revision(of: entity) <= revision { return state.reference(to: entity) }
     var past = known(entity, at: revision)
     if past == nil,
@@ -50,12 +50,12 @@ final class Labels {
     return Catalog.name(of: entity, labeled: past?.label)
   }
 
-  /// The label after an event, or before a deletion.
+  /// The label of an entity after an event, or before the event if it is a deletion.
   func label(of event: JournalEvent, in revision: Revision) throws -> String? {
     try entity(of: event, in: revision)?.label
   }
 
-  /// An item before and after an event: one value if both are the same, none if its content was erased.
+  /// An item before and after an event: one value if both are the same, none if the event's content was erased.
   func around(_ event: JournalEvent, in revision: Revision) throws -> [PastEntity] {
     guard let after = try entity(of: event, in: revision) else { return [] }
     guard case .update(let changes) = event.change, changes.changeFields else { return [after] }
@@ -70,7 +70,7 @@ final class Labels {
     return [before, after]
   }
 
-  /// An entity after an event, or before its deletion; nil if its content was erased.
+  /// An entity after an event, or before the event if it is a deletion; nil if the event's content was erased.
   private func entity(of event: JournalEvent, in revision: Revision) throws -> PastEntity? {
     if case .erased = event.change { return nil }
     let entity = event.entity
@@ -83,7 +83,7 @@ final class Labels {
     return past
   }
 
-  /// The record after an event, or before a deletion; nil if its content was erased.
+  /// The record after an event, or before the event if it is a deletion; nil if the event's content was erased.
   func record(of event: JournalEvent, in revision: Revision) throws -> EntityRecord? {
     switch event.change {
     case .add(let record): return record
@@ -113,12 +113,12 @@ final class Labels {
   }
 }
 
-/// An entity as of an entry, as far as a log prints it or selects entries by it.
+/// What a log prints of an entity as of an entry, and what it selects entries by.
 struct PastEntity {
   let label: String?
-  /// The attribute of an item that the label comes from.
+  /// The attribute of an item that the label comes from; nil if there is none.
   fileprivate let attribute: String?
-  /// The kind and category of an item.
+  /// The kind and the category of an item; nil for other entities.
   fileprivate(set) var kind: String?
   fileprivate(set) var category: CategoryID?
 
@@ -135,7 +135,7 @@ struct PastEntity {
 }
 
 extension JournalEvent {
-  /// Whether the entity is the same before and after.
+  /// Whether the entity has the same label, kind and category before and after the event.
   /// - Parameter past: the entity before or after the event.
   fileprivate func keeps(_ past: PastEntity) -> Bool {
     guard case .update(let changes) = change else { return operation == .delete }
@@ -144,8 +144,8 @@ extension JournalEvent {
 }
 
 extension RecordChanges {
-  /// Whether a record has the same ``EntityRecord/label`` before and after these changes. They don't have the old values,
-  /// and a text that was replaced by a number may have been the label.
+  /// Whether a record is known to have the same ``EntityRecord/label`` before and after these changes. The changes lack
+  /// the old values, so a text that was replaced by a number may have been the label.
   /// - Parameter attribute: the attribute from which the label before or after the changes comes; nil if there is none.
   fileprivate func keepsLabel(from attribute: String?) -> Bool {
     let names = EntityRecord.labelNames
@@ -157,7 +157,7 @@ extension RecordChanges {
       case (let changed?, let place?): if changed <= place { isKept = false }
       case (.some, nil): isKept = false
       case (nil, .some): break
-      // The first short text is the label.
+      // Without a title, name or path, the first short text is the label.
       case (nil, nil): if attribute?.isBefore(changed) != true { isKept = false }
       }
     }
@@ -166,7 +166,7 @@ extension RecordChanges {
 }
 
 extension String {
-  /// Whether an attribute of this name comes before another one in a record.
+  /// Whether an attribute with this name comes before an attribute with another name in a record.
   fileprivate func isBefore(_ other: String) -> Bool {
     utf8.count == other.utf8.count
       ? utf8.lexicographicallyPrecedes(other.utf8) : utf8.count < other.utf8.count
@@ -179,7 +179,7 @@ extension Catalog {
     return name(of: entity) + (label.isEmpty ? "" : " (\(label))")
   }
 
-  /// `category:1 (Novels)`, or `category:1 (erased)`.
+  /// The name and the current label of an entity: `category:1 (Novels)`, or `category:1 (erased)`.
   func reference(to entity: EntityKey) -> String {
     if isErased(entity) { return "\(Self.name(of: entity)) \(erasedText)" }
     let label = record(of: entity).flatMap { Self.label(of: $0, of: entity.kind) }

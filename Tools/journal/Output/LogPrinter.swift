@@ -61,7 +61,7 @@ final class LogPrinter {
 }
 
 extension Entry {
-  /// `+3 ~1 -2`: the numbers of added, updated and deleted entities; or `pruned` or `erased`.
+  /// `+3 ~1 -2`: the numbers of added, updated and deleted entities. For a pruning or an erasure: `pruned` or `erased`.
   var changeCounts: String {
     if let rewriting { return rewriting }
     let counts = [JournalEvent.Operation.add, .update, .delete].map { operation in

@@ -7,7 +7,7 @@ final class Output {
   private static let pieceSize = 64 << 10
   private var descriptor: Int32
   private var buffer: [UInt8] = []
-  /// Whether a failed write ends the verb. Otherwise further results are discarded.
+  /// Whether a failed write ends the verb. If not, results after the failure are discarded.
   var isEssential = true
   private var done: [Int] = []
   private var failure: (any Error)?
@@ -17,8 +17,8 @@ final class Output {
     buffer.reserveCapacity(2 * Self.pieceSize)
   }
 
-  /// Records an entry that the verb has committed. If anything fails later, the message names it, so that a
-  /// script does not make it twice.
+  /// Records an entry that the verb has committed. If anything fails later, the error message names the entry, so that
+  /// a script does not commit it again.
   func noteDone(entry revision: Int) { done.append(revision) }
 
   var doneText: String? {
@@ -41,8 +41,8 @@ final class Output {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
-  /// Detects a closed output without a write.
-  /// - Throws: ``OutputClosed``.
+  /// Checks without a write whether the reader has closed the output.
+  /// - Throws: ``OutputClosed`` if so.
   func checkReader() throws {
     var request = pollfd(fd: descriptor, events: 0, revents: 0)
     if unsafe poll(&request, 1, 0) > 0, request.revents & Int16(POLLERR) != 0 { throw OutputClosed() }
@@ -59,7 +59,7 @@ final class Output {
     }
   }
 
-  /// - Throws: ``Failure`` if a result could not be written, except because an output that is not essential was closed.
+  /// - Throws: ``Failure`` if a result was not written, unless the reader closed an output that is not essential.
   func finish() throws {
     try flush()
     if let failure = failure as? Failure { throw failure }

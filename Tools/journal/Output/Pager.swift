@@ -4,7 +4,7 @@ import Locks
 final class Pager {
   let descriptor: Int32
   private let hasEnded = DispatchSemaphore(value: 0)
-  /// Set if no thread waits for the pager.
+  /// Waits for the pager. Set only if no thread could be started to do so.
   private var wait: (() -> Void)?
 
   /// Nil if the pager can't be started, or if `PAGER` is empty or `cat`.
@@ -12,7 +12,7 @@ final class Pager {
     var environment = ProcessInfo.processInfo.environment
     let command = environment["PAGER"] ?? "less"
     if command.isEmpty || command == "cat" { return nil }
-    // As git: quit if all fits on the screen, pass colors through, leave the text on the screen.
+    // The options that git uses: quit if all fits on the screen, pass colors through, leave the text on the screen.
     if environment["LESS"] == nil { environment["LESS"] = "FRX" }
     let words = [
       "/bin/sh", "-c", "command -v \(command.prefix { $0 != " " }) >/dev/null && exec \(command) || exec cat",

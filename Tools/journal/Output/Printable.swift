@@ -1,6 +1,6 @@
 extension String {
-  /// The text on one line, with everything escaped that could control the terminal or reorder text: journals
-  /// and repositories are untrusted.
+  /// The text on one line, with everything escaped that could control the terminal or reorder text, because journals
+  /// and repositories are not trusted.
   var printable: String {
     guard unicodeScalars.contains(where: \.steersTerminal) else { return self }
     var text = ""
@@ -16,13 +16,13 @@ extension String {
     return text
   }
 
-  /// At most this many characters, with an ellipsis.
+  /// The text, or if it has more characters than the limit, its beginning with an ellipsis.
   func shortened(to limit: Int) -> String {
     let head = prefix(limit)
     return head.endIndex == endIndex ? self : head.dropLast() + "…"
   }
 
-  /// At most this many columns of a terminal, with an ellipsis.
+  /// The text, or if it takes more columns of a terminal than the limit, its beginning with an ellipsis.
   func cut(toColumns limit: Int) -> String {
     if columns <= limit { return self }
     var text = ""
@@ -36,7 +36,7 @@ extension String {
     return text + "…"
   }
 
-  /// The width in columns of a terminal.
+  /// The number of columns that the text takes in a terminal.
   var columns: Int {
     if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
     return reduce(0) { $0 + ($1.unicodeScalars.first!.isWide ? 2 : 1) }
@@ -52,7 +52,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Whether terminals give it two columns: the East Asian blocks and the emoji.
+  /// Whether the scalar takes two columns in a terminal, as the East Asian blocks and the emoji do.
   fileprivate var isWide: Bool {
     switch value {
     case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
@@ -64,7 +64,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-  /// `1,234,567`
+  /// The number with its digits in groups: `1,234,567`.
   var grouped: String {
     let digits = String(magnitude)
     var text = self < 0 ? "-" : ""
@@ -75,19 +75,19 @@ extension Int {
     return text
   }
 
-  /// `1 entry`, `2 entries`.
+  /// The number with a noun: `1 entry`, `2 entries`.
   func counted(_ singular: String, _ plural: String? = nil) -> String {
     "\(grouped) \(self == 1 ? singular : plural ?? singular + "s")"
   }
 }
 
 extension [String] {
-  /// `a, b and c`
+  /// The elements as an enumeration: `a, b and c`.
   var enumerated: String {
     dropLast().map { "\($0), " }.joined().dropLast(2) + (count > 1 ? " and " : "") + (last ?? "")
   }
 
-  /// `a, b and 7 more`
+  /// The first elements, and the number of the others: `a, b and 7 more`.
   func listed(upTo limit: Int) -> String {
     prefix(limit).joined(separator: ", ") + (count > limit ? " and \((count - limit).grouped) more" : "")
   }

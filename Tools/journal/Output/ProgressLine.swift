@@ -7,7 +7,7 @@ final class ProgressLine {
 
   init(isShown: Bool) { self.isShown = isShown }
 
-  /// Replaces a line that is old enough; the text is made only then.
+  /// Replaces the line if it is at least 100 ms old. Only then is `text` called.
   func show(_ text: () -> String) {
     guard isShown else { return }
     let now = clock.now

@@ -2,13 +2,13 @@ import CatalogModel
 import Foundation
 import JSON
 
-/// Results go to standard output, everything else to standard error.
+/// Prints results to standard output, and everything else to standard error.
 final class Terminal {
   let output: Output
   let progress: ProgressLine
-  /// On a terminal, unless `NO_COLOR` is set.
+  /// True on a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
   let usesColor: Bool
-  /// In columns; nil if the output is not a terminal.
+  /// The width of a line in columns, from `COLUMNS` or from the terminal; nil if neither has it.
   let width: Int?
   var isLocal = false
   var isJSON = false
@@ -45,8 +45,8 @@ final class Terminal {
 
   func endPager() { pager?.end() }
 
-  /// `2026-08-01 10:00:00`, in UTC or with `--local` in the zone of this machine. In an hour that a clock
-  /// repeats, the zone follows.
+  /// A date as `2026-08-01 10:00:00`, in UTC or with `--local` in the zone of this machine. If the local clock shows
+  /// that time twice, the zone follows.
   func text(of date: Date, withZone: Bool = false) -> String {
     isLocal ? localText(of: date, withZone) { $0.printable } : date.printable + (withZone ? " UTC" : "")
   }
@@ -57,14 +57,14 @@ final class Terminal {
     return isLocal ? localText(of: date) { $0.printableWithFraction } : date.printableWithFraction
   }
 
-  /// RFC 3339 with microseconds.
+  /// A date in the form of RFC 3339, with microseconds.
   func preciseText(of date: Date) -> String {
     guard isLocal else { return date.precise }
     let minutes = offset(at: date) / 60
     return String(date.addingTimeInterval(Double(minutes * 60)).precise.dropLast()) + Self.zone(minutes)
   }
 
-  /// A date as the clock of this machine shows it, with the zone if the clock shows the same at another time.
+  /// A date as the clock of this machine shows it. The zone follows on request, or if the clock shows that time twice.
   private func localText(of date: Date, _ withZone: Bool = false, _ text: (Date) -> String) -> String {
     let clock = LocalClock(.current)
     let seconds = offset(at: date)
@@ -74,10 +74,10 @@ final class Terminal {
     return "\(text(date.addingTimeInterval(Double(minutes * 60)))) \(Self.zone(minutes))"
   }
 
-  /// In seconds. Until 1972 some zones had no whole minutes; a text with a zone is that of the whole minutes.
+  /// The zone's offset from UTC in seconds. Until 1972 it could have seconds, which a text with a zone leaves out.
   private func offset(at date: Date) -> Int { TimeZone.current.secondsFromGMT(for: date) }
 
-  /// `+02:00`
+  /// An offset as text: `+02:00`.
   private static func zone(_ minutes: Int) -> String {
     let parts = [abs(minutes) / 60, abs(minutes) % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
     return (minutes < 0 ? "-" : "+") + parts.joined(separator: ":")
@@ -103,7 +103,7 @@ final class Terminal {
     if isJSON { try printJSON(object()) } else { try text() }
   }
 
-  /// - Parameter width: that of the names; by default that of the widest.
+  /// - Parameter width: the width of the names; by default that of the widest name.
   func printList(_ lines: [(name: String, text: String)], width: Int? = nil, indent: String = "") throws {
     let width = width ?? lines.map(\.name.columns).max() ?? 0
     for (name, text) in lines {

@@ -7,9 +7,9 @@ final class TextTable {
     var isRight = false
     var width = 0
     var style: Style?
-    /// Whether a narrow terminal may narrow it.
+    /// Whether the column may be narrowed if the terminal is narrow.
     var isFlexible = false
-    /// Whether its cells are cut.
+    /// Whether the column was narrowed, so that its cells are cut.
     fileprivate(set) var isNarrowed = false
 
     fileprivate var fullWidth: Int { max(width, title.columns) }
@@ -22,10 +22,10 @@ final class TextTable {
   private var rows: [[String]]? = []
   private let sampleCount: Int
 
-  /// The least width of a cut text.
+  /// The least width to which a column is cut.
   private static let leastWidth = 8
 
-  /// - Parameter sampleCount: the number of rows whose widest cells decide the widths.
+  /// - Parameter sampleCount: the number of first rows whose widest cells decide the widths.
   init(_ columns: [Column], sampleCount: Int = .max, isCut: Bool = true, _ terminal: Terminal) {
     self.columns = columns
     self.sampleCount = sampleCount
@@ -47,7 +47,7 @@ final class TextTable {
     if rows?.count ?? 0 >= sampleCount { try end() }
   }
 
-  /// Adds a row, or prints its answer in JSON.
+  /// Adds a row or, if JSON is requested, prints an object instead.
   func add(_ row: @autoclosure () throws -> [String], json: @autoclosure () throws -> JSONObject) throws {
     if terminal.isJSON { try terminal.printJSON(json()) } else { try add(row()) }
   }
@@ -63,7 +63,7 @@ final class TextTable {
     for row in rows { try print(row) }
   }
 
-  /// Narrows the widest flexible columns until the last one has room.
+  /// Narrows the widest flexible columns until the last column has room.
   private func narrow(to width: Int) {
     guard let last = columns.last else { return }
     var excess = last.isRight ? last.fullWidth : Self.leastWidth

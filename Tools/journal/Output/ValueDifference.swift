@@ -1,7 +1,7 @@
 import CatalogModel
 
 enum ValueDifference {
-  /// The innermost places whose bytes differ, with paths such as `name.official` or `borders[2]`.
+  /// The innermost parts whose bytes differ, with paths such as `name.official` or `borders[2]`.
   static func leaves(
     _ old: FieldValue?, _ new: FieldValue?, path: String
   ) -> [(path: String, old: FieldValue?, new: FieldValue?)] {
@@ -29,8 +29,8 @@ enum ValueDifference {
 
 /// The lines in which two texts differ, with `context` lines around them.
 struct LineDifference {
-  /// Each begins with `+`, `-` or a blank. `@@ line 12` names the line of the new text where a group begins.
-  /// A carriage return at the end is part of a line.
+  /// Each line begins with `+`, `-` or a blank. `@@ line 12` names the line of the new text where a group begins. A
+  /// carriage return at the end is part of a line.
   let lines: [String]
 
   init(_ old: String, _ new: String, context: Int) {
@@ -55,7 +55,7 @@ struct LineDifference {
   }
 
   private static func split(_ text: String) -> [ExactText] {
-    // Splitting a megabyte by characters takes long.
+    // Splits by bytes, because splitting a megabyte by characters takes long.
     text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
       ExactText(String(Substring(line)))
     }
@@ -77,7 +77,7 @@ struct LineDifference {
 /// The longest common subsequence of two arrays, by the algorithm of Myers. Time and memory grow with the
 /// square of the number of differences.
 enum CommonElements {
-  /// With more differences, everything between the common ends counts as different.
+  /// The most differences to find. If there are more, everything between the common ends counts as different.
   private static let differenceLimit = 2_000
 
   static func pairs<Element: Hashable>(_ old: [Element], _ new: [Element]) -> [(Int, Int)] {
@@ -96,13 +96,13 @@ enum CommonElements {
       + (0..<end).map { (old.count - end + $0, new.count - end + $0) }
   }
 
-  /// Follows the furthest places that each number of differences reaches, on each diagonal: x minus y.
+  /// Finds, for each number of differences, the furthest place on each diagonal, where x minus y is constant.
   private static func pairs(_ a: [Int], _ b: [Int]) -> [(Int, Int)] {
-    /// Equal elements in a row, and the index of the run before it on the way to them; -1 for the first.
+    /// A run of equal elements, and the index of the run before it on the way; -1 if it is the first.
     typealias Run = (x: Int, y: Int, count: Int, before: Int)
     var runs: [Run] = []
     let limit = min(a.count + b.count, differenceLimit)
-    // The place before the first elements is reached from the diagonal above.
+    // The search begins at x = 0 on the diagonal above the first one.
     var reached = [(x: Int, run: Int)](repeating: (0, -1), count: 2 * limit + 3)
     for count in 0...limit {
       for diagonal in stride(from: -count, through: count, by: 2) {
@@ -133,7 +133,7 @@ enum CutText {
   /// Shortens two texts to about `limit` characters around their difference, with some context.
   static func pair(_ first: String, _ second: String, limit: Int) -> (String, String) {
     if fits(first, limit), fits(second, limit) { return (first, second) }
-    // Comparing a megabyte by characters takes long.
+    // Compares bytes, because comparing a megabyte by characters takes long.
     let (a, b) = (first.utf8, second.utf8)
     let prefix = commonCount(a, b)
     let suffix = min(commonCount(a.reversed(), b.reversed()), min(a.count, b.count) - prefix)
@@ -153,7 +153,7 @@ enum CutText {
     return count
   }
 
-  /// - Parameters prefix, suffix: how many bytes at either end are common.
+  /// Cuts a text whose first `prefix` and last `suffix` bytes equal those of the other text.
   private static func cut(_ text: String, _ prefix: Int, _ suffix: Int, _ limit: Int) -> String {
     let around = 12
     let (start, end) = (text.startIndex, text.endIndex)

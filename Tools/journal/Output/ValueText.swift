@@ -3,14 +3,14 @@ import Foundation
 import JSON
 
 extension Date {
-  /// `2026-08-01 10:00:00`, in UTC.
+  /// The date in UTC: `2026-08-01 10:00:00`.
   var printable: String { String(printableWithFraction.prefix { $0 != "." }) }
 
-  /// With the fraction of a second, to the microsecond, if there is one: `2026-08-01 10:00:00.25`.
+  /// The date in UTC with the fraction of its second, to the microsecond, if there is one: `2026-08-01 10:00:00.25`.
   var printableWithFraction: String {
     guard let timestamp = Timestamp(self) else { return "?" }
     var text = timestamp.description.replacingOccurrences(of: "T", with: " ")
-    // The fraction has six digits.
+    // Removes the Z and the zeros at the end of the fraction, which has six digits.
     text.removeLast()
     while text.last == "0" { text.removeLast() }
     if text.last == "." { text.removeLast() }
@@ -19,7 +19,7 @@ extension Date {
 }
 
 extension FieldKey {
-  /// The name of a part. An attribute that is named as a field of the catalog is in quotation marks.
+  /// The name of a part. An attribute that has the name of a field of the catalog is in quotation marks.
   func name(of kind: EntityKind) -> String {
     let names = Catalog.fieldNames(of: kind)
     switch self {
@@ -60,7 +60,7 @@ extension Terminal {
 }
 
 extension FieldValue {
-  /// The first digits of the SHA-256 of a text or of data, otherwise of the encoded value.
+  /// The first 8 digits of the SHA-256 of a text, of data, or of the encoded form of another value.
   var shortDigest: String {
     let bytes: [UInt8] =
       switch self {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A child process with pipes to its standard input and output. Standard error goes to an unnamed file, which never
-/// blocks. Deinitializing terminates the process and waits for it.
+/// A child process with pipes to its standard input and output. Its standard error goes to an unnamed file, which,
+/// unlike a full pipe, never blocks the process. Deinitialization terminates the process and waits for its end.
 @safe
 final class ChildProcess {
   private static let pieceSize = 64 << 10
@@ -40,7 +40,7 @@ final class ChildProcess {
     unsafe free(line)
   }
 
-  /// The output up to the next `end`, which is consumed; nil if the output ends first.
+  /// Reads the output up to the next `end` byte and skips that byte. Returns nil if the output ends before such a byte.
   func read(upTo end: UInt8) throws -> ArraySlice<UInt8>? {
     let count = unsafe getdelim(&line, &lineSize, Int32(end), output)
     let bytes = unsafe UnsafeRawBufferPointer(start: line, count: max(0, count))
@@ -51,8 +51,8 @@ final class ChildProcess {
     return unsafe Array(bytes)[..<(count - 1)]
   }
 
-  /// - Parameter body: called with pieces of at most 64 KiB.
-  /// - Returns: false if the output ends first.
+  /// Passes the next `count` bytes of the output to `body`, in pieces of at most 64 KiB.
+  /// - Returns: false if the output ends before `count` bytes were read.
   func read(count: Int, _ body: (ArraySlice<UInt8>) throws -> Void) throws -> Bool {
     var piece = [UInt8](repeating: 0, count: min(count, Self.pieceSize))
     var rest = count
@@ -93,8 +93,8 @@ final class ChildProcess {
     }
   }
 
-  /// Closes both pipes, so that the program ends.
-  /// - Returns: the exit code, or 128 plus the number of the signal that ended the program.
+  /// Closes both pipes and waits until the program has ended.
+  /// - Returns: the exit code, or 128 plus the number of the signal that ended the program; 0 on a second call.
   func finish() -> Int32 {
     guard isRunning else { return 0 }
     isRunning = false

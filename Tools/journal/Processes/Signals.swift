@@ -1,8 +1,8 @@
 import Foundation
 
 enum Signals {
-  /// - Returns: the signals that were not ignored before. `nohup`, for example, starts programs that must
-  ///   continue to ignore SIGHUP.
+  /// Ignores signals, and returns those that were not ignored before. The caller must leave the rest ignored: a program
+  /// that `nohup` started, for example, must not end at a SIGHUP.
   static func ignore(_ numbers: [Int32]) -> [Int32] {
     numbers.filter { number in
       let old = signal(number, SIG_IGN)

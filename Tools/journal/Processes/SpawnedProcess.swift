@@ -15,9 +15,9 @@ struct SpawnedProcess {
 
   /// Starts a program that is found in `PATH`.
   /// - Parameters:
-  ///   - descriptors: standard input, output and error; missing ones are inherited.
-  ///   - ignored: signals that only this program ignores.
-  ///   - hasTerminal: false for a session without a terminal, which gets no Ctrl-C.
+  ///   - descriptors: the child's standard input, output and error. The child inherits those that are missing.
+  ///   - ignored: signals that this program ignores and the child must not ignore.
+  ///   - hasTerminal: false to start the child in a session without a terminal, in which Ctrl-C does not reach it.
   /// - Throws: ``Failure`` if the program does not exist or can't be started.
   init(
     _ words: [String], environment: [String: String], descriptors: [Int32], ignored: [Int32] = [],
@@ -43,7 +43,7 @@ struct SpawnedProcess {
     for (target, descriptor) in descriptors.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
     }
-    // A child inherits ignored signals. Without SIGPIPE, it would not notice a closed pipe.
+    // A child inherits which signals are ignored. If it ignored SIGPIPE, a closed pipe would not end it.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     for number in ignored + [SIGPIPE] { unsafe sigaddset(&signals, number) }
@@ -67,7 +67,7 @@ struct SpawnedProcess {
     #endif
   }
 
-  /// Waits for the end. May be called once.
+  /// Waits until the process has ended. Must not be called more than once.
   /// - Returns: the exit code, or 128 plus the number of the signal that ended the process.
   func wait() -> Int32 {
     var status: Int32 = 0
@@ -81,12 +81,12 @@ struct SpawnedProcess {
     guard unsafe pipe(&ends) == 0 else {
       throw Failure.unreadable("no pipe to another program can be made: \(systemMessage(errno))")
     }
-    // If another child inherited the ends, the first would not see the end of its input.
+    // If another child inherited the writing end, the pipe would stay open, and its reader would wait for ever.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }
 
-  /// A temporary file that disappears with its last descriptor.
+  /// Makes a temporary file without a name, which the system removes when its last descriptor is closed.
   static func makeNamelessFile() throws -> Int32 {
     var path = Array("\(NSTemporaryDirectory())/journal-XXXXXX".utf8CString)
     let descriptor = unsafe mkstemp(&path)

@@ -47,7 +47,7 @@ enum Bisect: Verb {
       from: try arguments.selector(of: "--from", else: .start), through: last
     ) { version in
       let step = "testing revision \(version.revision.grouped)"
-      // The command prints on the next line.
+      // The command may print too, so each step gets a line of its own.
       if command == nil { terminal.progress.show { step } } else { terminal.progress.printLine(step) }
       let holds =
         try command.map { try succeeds($0, reading: version) } ?? journal.holds(query, at: version.revision)
@@ -87,8 +87,7 @@ enum Bisect: Verb {
       ["/bin/sh", "-c", command], environment: ProcessInfo.processInfo.environment,
       descriptors: [file, STDERR_FILENO])
     let code = process.wait()
-    // 126, 127 and 128 + n are the shell's codes for a command that can't be run, that does not exist, and
-    // that signal n ended.
+    // The shell exits with 126 if it can't run a command, 127 if there is none, and 128 + n if signal n ended it.
     guard code < 126 else {
       throw Failure.unreadable("the command can't be run, or was killed: \(command.printable)")
     }

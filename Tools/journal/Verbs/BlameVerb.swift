@@ -37,7 +37,7 @@ enum BlameVerb: ListingVerb {
       let text = try terminal.text(of: line.value, line.key, of: entity.kind, targets: targets) {
         try labels.reference(to: $0, at: revision)
       }
-      // The text that is cut is printable.
+      // `text` is made printable before it is cut, so the limit also counts its escapes.
       let value =
         if isFull, targets.isEmpty, case .attribute = line.key { fullText(of: line.value, terminal) } else {
           text.shortened(to: isFull ? 120 : 40)

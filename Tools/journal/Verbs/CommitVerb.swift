@@ -45,7 +45,7 @@ enum CommitVerb: Verb {
       throw Failure.wrongUse("the events can't be read: \(error)")
     }
     if value.array != nil { value = .dictionary(["events": value]) }
-    // The form of everything is checked before images are stored.
+    // A first pass with empty images checks the form of all events before any image is stored.
     let noBytes = Blob(digest: .zero, byteCount: 0)
     _ = try CommitDocument(replacingFiles(in: value) { _ in (noBytes, []) })
     let journal = try arguments.openForCommit(terminal)
@@ -67,7 +67,7 @@ enum CommitVerb: Verb {
     return Array(try inputFile(path))
   }
 
-  /// - Returns: the stored image, and its first bytes.
+  /// Stores the bytes of an image. Returns the blob and its first 16 bytes.
   private static func store(_ path: String, in journal: CatalogJournal) throws -> (Blob, head: [UInt8]) {
     let blob: Blob
     do { blob = try journal.blobs.add(contentsOf: URL(fileURLWithPath: path)) } catch {
@@ -77,7 +77,7 @@ enum CommitVerb: Verb {
     return (blob, Array(try journal.blobs.reader(of: blob, isChecked: false).piece(at: 0, byteCount: 16)))
   }
 
-  /// Replaces the files that events name by digests of images.
+  /// In events of images, replaces the name of a file by the digest and the size of the file's bytes.
   private static func replacingFiles(
     in value: FieldValue, _ image: (_ path: String) throws -> (Blob, head: [UInt8])
   ) rethrows -> FieldValue {

@@ -23,7 +23,7 @@ enum Find: ListingVerb {
     $ journal find Books.journal --deleted --at yesterday  # entities that had been deleted by then
     """
 
-  /// A label can be a whole text, which a file gets uncut.
+  /// The most characters that are printed of a label. A label can be long, and a table in a file is not cut.
   private static let labelLimit = 200
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {

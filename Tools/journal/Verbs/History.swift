@@ -45,7 +45,7 @@ enum History: ListingVerb {
       left -= min(part.count, left)
     }
     if arguments.has("--reverse") {
-      // Backwards to divide the history into parts, and then part by part.
+      // A history is read backwards: a first pass divides it into parts, which a second one prints, oldest first.
       var parts: [(newest: Revision, count: Int)] = []
       try forEachPart(of: entity, revision, atMost: .max, first: longestPartCount, journal) {
         parts.append(($0[0].revision, $0.count))
@@ -62,8 +62,8 @@ enum History: ListingVerb {
     try table.end()
   }
 
-  /// Calls `body` with some changes at a time, the newest first. Even if there may be none, one is read, to tell whether
-  /// there is any.
+  /// Calls `body` with parts of a history, the newest changes first. Even with a limit of 0, one change is read, so
+  /// that the caller learns whether there is any.
   private static func forEachPart(
     of entity: EntityKey, _ revision: Revision, atMost limit: Int, first: Int = firstPartCount,
     _ journal: CatalogJournal, _ body: ([EntityChange]) throws -> Void
@@ -76,12 +76,12 @@ enum History: ListingVerb {
       try body(part)
       left -= part.count
       next = oldest.previous
-      // Without layers, finding the values before a part takes as long as reading all that is before it.
+      // Parts grow: without layers, finding the values before a part takes as long as reading all that is before it.
       partCount = min(2 * part.count, longestPartCount)
     } while left > 0 && next > 0
   }
 
-  /// A history is read in parts, so that memory holds one of them.
+  /// The limits of a part. A history is read in parts, so that memory holds only one of them.
   private static let firstPartCount = 500
   private static let longestPartCount = 4_000
   private static let partByteCount = 16 << 20
@@ -102,7 +102,7 @@ enum History: ListingVerb {
 }
 
 extension JournalEvent {
-  /// `update blob, text`: the operation, and for an update what it changes.
+  /// The operation and, for an update, the names of up to four changed parts: `update blob, text`.
   var outline: String {
     switch change {
     case .add: return "add"

@@ -90,13 +90,13 @@ enum Import: Verb {
     terminal.code = try source.run(arguments, terminal)
   }
 
-  /// Stores an import. If the journal can't, the error says what is kept and how to continue.
+  /// Runs an import. If the journal can't store it, throws an error that says what is kept and how to continue.
   static func storing<Result>(in journal: CatalogJournal, _ body: () throws -> Result) throws -> Result {
     let codes: [JournalError.Code] = [.io, .outcomeUnknown, .poisoned, .outOfResources, .unreachable]
     do {
       return try body()
     } catch let error as JournalError where codes.contains(error.code) {
-      // Outer errors advise a program to reopen the journal, which the next run does anyway.
+      // Only the innermost error is reported. Outer ones advise to reopen the journal, which the next run does anyway.
       var cause: any Error = error
       while let inner = (cause as? JournalError)?.cause { cause = inner }
       throw Failure.unreadable(
@@ -108,7 +108,7 @@ enum Import: Verb {
 
 struct ImportSource: Sendable {
   let name: String
-  /// Without the options of all sources.
+  /// The options of this source, without those that all sources have.
   let options: [String]
   var takesSeveral = false
   let run: @Sendable (Arguments, Terminal) throws -> ExitCode

@@ -97,13 +97,13 @@ enum Log: ListingVerb {
 }
 
 extension Journal where State == Catalog {
-  /// Explains a window without entries: the clock of a later entry, or the date of an imported commit before
-  /// it, is in the window, but another entry's date orders it.
+  /// Explains why a window has no entries: the clock's date of a later entry, or the commit's date of an earlier one,
+  /// is in the window, but another date orders the entry. Empty if there is no such entry.
   fileprivate func remark(
     on window: EntryWindow, _ filter: EntryFilter, _ terminal: Terminal
   ) throws -> String {
     guard window.endsAtDate else { return "" }
-    /// - Parameter isInside: whether an entry says a time in the window; nil ends the search.
+    /// - Parameter isInside: whether an entry's clock or commit date is in the window; nil to end the search.
     func find(_ revisions: Range<Revision>, _ isInside: (Entry) -> Bool?) throws -> (Entry, count: Int)? {
       guard !revisions.isEmpty else { return nil }
       let entries = entries(revisions.lowerBound...revisions.upperBound - 1, newestFirst: true)
@@ -135,13 +135,13 @@ extension Journal where State == Catalog {
     return remark(entry, count, "the commit of", "the commits of", "a later commit")
   }
 
-  /// The entries of a window, or those that changed some entities, found by following their histories.
+  /// Iterates over a range of entries. If entities are given, follows their histories to those that changed them.
   fileprivate func entries(
     of entities: [EntityKey], in range: ClosedRange<Revision>?, newestFirst: Bool
   ) throws -> () throws -> Entry? {
     guard let range else { return { nil } }
     if entities.isEmpty { return entries(range, newestFirst: newestFirst).next }
-    // For each entity, the newest event that was not returned yet.
+    // For each entity, the newest revision that changed it and was not returned yet.
     var open: Set<Revision> = []
     for entity in entities {
       let selector = RevisionSelector.entity(Catalog.name(of: entity), upTo: range.upperBound)

@@ -128,7 +128,7 @@ enum ReplayVerb: Verb {
 }
 
 extension Catalog {
-  /// Items can be in a category without a name: it was erased.
+  /// The name of a category, or a text that says that it was erased: items can still be in it.
   fileprivate func nameText(of id: CategoryID) -> String {
     category(id)?.name.printable ?? "\(Catalog.name(of: id.entity)) \(erasedText)"
   }

@@ -91,7 +91,8 @@ enum Restore: Verb {
     try arguments.carryOut(plan, in: journal, isWhole: leftOut.isEmpty, terminal)
   }
 
-  /// A remark on erased entities. Their kind and category are lost, so they may not belong to the group.
+  /// A remark that erased entities can't be restored. Their kind and category are unknown, so they may not be among
+  /// those that `--kind` or `--category` means.
   private static func note(
     leavingOut erased: [EntityKey], at revision: Revision, _ arguments: Arguments
   ) -> String {
@@ -104,7 +105,7 @@ enum Restore: Verb {
 
 extension Journal where State == Catalog {
   /// The categories that `--category` means.
-  /// - Throws: ``Failure`` if there is none, or if the name means other categories now than at the point.
+  /// - Throws: ``Failure`` if there is none, or if the name means other categories now than at the point in time.
   fileprivate func categories(
     restoredBy text: String, asOf point: RevisionSelector
   ) throws -> Set<CategoryID> {

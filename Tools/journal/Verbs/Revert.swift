@@ -41,7 +41,7 @@ enum Revert: Verb {
       ? try chosen(arguments, journal)
       : Set(try names.map { try revision(of: $0, arguments, journal) }).sorted(by: >)
     if revisions.isEmpty { throw Failure.no("no entry matches") }
-    // All are checked before the first is undone.
+    // All entries are checked before the first one is undone.
     for revision in revisions {
       guard revision > 0 else {
         throw Failure.no("revision 0 is the empty journal; there is no entry to revert")
@@ -72,7 +72,8 @@ enum Revert: Verb {
     }
   }
 
-  /// The entry that a text names. An entity names an entry only if that changed nothing else.
+  /// The revision of the entry that an argument names. An entity names the newest entry that changed it, if that entry
+  /// changed nothing else.
   private static func revision(
     of text: String, _ arguments: Arguments, _ journal: CatalogJournal
   ) throws -> Revision {
@@ -97,7 +98,7 @@ enum Revert: Verb {
     else { return [] }
     let wanted = arguments.value("--author")
     let author = wanted?.lowercased()
-    // Authors that log --author would find.
+    // Authors whose names contain the given one and are longer: log --author would find their entries.
     var longer: Set<String> = []
     var isNamed = false
     func isSelected(_ entry: Entry) -> Bool {

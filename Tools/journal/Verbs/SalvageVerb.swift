@@ -60,7 +60,7 @@ enum SalvageVerb: Verb {
     if !report.isWhole { terminal.code = .no }
   }
 
-  /// `44 entries of 89 that were acknowledged`, without those before the base of a pruned history.
+  /// `44 entries of 89 that were acknowledged`, not counting entries before the base of a pruned history.
   private static func countText(_ report: SalvageReport) -> String {
     let start = report.base?.revision ?? 0
     let found = report.head.revision - start

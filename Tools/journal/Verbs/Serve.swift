@@ -75,7 +75,7 @@ enum Serve: Verb {
     return tokens
   }
 
-  /// Waits for SIGINT, SIGTERM or SIGHUP, except those that the process was started to ignore.
+  /// Waits for SIGINT, SIGTERM or SIGHUP. A signal that was ignored when the process started stays ignored.
   static func waitForInterruption(_ terminal: Terminal) throws {
     terminal.warn("serving until it is interrupted (Ctrl-C)")
     let wasAsked = DispatchSemaphore(value: 0)

@@ -75,7 +75,7 @@ enum Join: Verb {
     try terminal.line("digest \(head.digest.hex)")
   }
 
-  /// Fails if the journal is not a node of the one at an address. Closes it.
+  /// Closes a journal. Throws ``Failure`` if it is not a node of the shared journal at an address.
   private static func check(
     _ found: CatalogJournal, at path: String, isNodeOf address: String, _ id: JournalID?
   ) throws {
@@ -99,7 +99,7 @@ enum Join: Verb {
     (try? PostgresStorage(address).journals().contains(journal)) == true
   }
 
-  /// Nil if the folder has no journal yet.
+  /// Opens the journal in a folder for reading; nil if the folder has no journal yet.
   private static func existing(_ url: URL, _ options: JournalOptions) throws -> CatalogJournal? {
     do {
       return try CatalogJournal.open(at: url, mode: .readOnly, options: options)

@@ -63,7 +63,7 @@ enum SnapshotVerb: Verb {
       [.revision, .date(terminal), .number("ENTITIES"), .number("BYTES"), .text("STATE")], isCut: false,
       terminal)
     let snapshots = try journal.snapshots()
-    // Unreadable snapshots are not in the list; opening has reported them.
+    // `snapshots()` leaves out unreadable snapshots, which opening has reported.
     var problemCount = try journal.unreadableSnapshotCount()
     for snapshot in snapshots {
       terminal.progress.show { "reading the snapshot of revision \(snapshot.revision.grouped)" }

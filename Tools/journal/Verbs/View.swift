@@ -52,7 +52,7 @@ enum View: Verb {
     try journal.close()
   }
 
-  /// Does not wait, because some systems run the browser until it is closed.
+  /// Shows the page in a browser. Does not wait for the browser, which on some systems runs until it is closed.
   private static func openBrowser(_ page: RedirectingPage) {
     #if os(macOS)
       let program = "open"
@@ -63,8 +63,8 @@ enum View: Verb {
     defer { close(nothing) }
     do {
       try page.write()
-      // Ctrl-C must not close a browser with windows, and a browser for terminals, which can't show the page,
-      // must not take the terminal.
+      // The browser gets no terminal: Ctrl-C must not close its windows, and a browser that runs in terminals, which
+      // can't show the page, must not take this one.
       let browser = try SpawnedProcess(
         [program, page.file.absoluteString], environment: ProcessInfo.processInfo.environment,
         descriptors: [nothing, nothing, nothing], hasTerminal: false)
@@ -77,8 +77,8 @@ enum View: Verb {
   }
 }
 
-/// A file that sends the browser to the address with the token. Only its owner can read it, while all users
-/// of a machine can read the arguments of a program.
+/// A file that sends the browser to the address with the token. Only its owner can read it. As an argument of the
+/// browser, the address could be read by all users of the machine.
 private struct RedirectingPage {
   private let address: URL
   private let folder = FileManager.default.temporaryDirectory.appending(
