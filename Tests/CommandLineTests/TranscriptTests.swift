@@ -12,7 +12,10 @@ import Testing
   @Test(arguments: [
     "README.md": "Dun\n",
     "Documentation/GettingStarted.md": nil,
-    "Documentation/Rules.md": nil,
+    "Documentation/Relations.md": nil,
+    "Documentation/Uniqueness.md": nil,
+    "Documentation/Migrations.md": nil,
+    "Documentation/Undo.md": nil,
   ])
   func theProgramOfAPageAndItsSessionsPrintWhatThePageSays(_ page: String, _ output: String?) throws {
     try withTemporaryFolder { folder in

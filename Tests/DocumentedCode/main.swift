@@ -2,6 +2,9 @@
 switch CommandLine.arguments.dropFirst().first {
 case "README.md": try readme()
 case "Documentation/GettingStarted.md": try gettingStarted()
-case "Documentation/Rules.md": try rules()
+case "Documentation/Relations.md": try relations()
+case "Documentation/Uniqueness.md": try uniqueness()
+case "Documentation/Migrations.md": try runMigrations()
+case "Documentation/Undo.md": try undoInAMenu()
 default: fatalError("usage: DocumentedCode PAGE")
 }
