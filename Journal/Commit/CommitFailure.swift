@@ -14,7 +14,7 @@ package struct CommitFailure: Sendable {
   /// The error of commits that build on these. Nothing of them was written.
   let later: JournalError
   let consequence: Consequence
-  /// Whether the next append has the turn at a shared log, so that it can't fail for the same reason.
+  /// Whether the next append to the shared log is reserved for this node, so that no other node can append before it again.
   package var isTurnReserved = false
 
   /// The same failure for a batch that was not tried, because it builds on the one that failed.

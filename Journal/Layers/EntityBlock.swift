@@ -67,7 +67,7 @@ struct EntityBlock {
     return versions
   }
 
-  /// The version at a place, after all versions that its record may refer to.
+  /// The versions that are needed to unpack the one at index `place`: those to which its record may refer, and that one last.
   func chain(to place: Int) throws(ArchiveError) -> [PackedVersion] {
     var chain: [PackedVersion] = []
     var rest = place

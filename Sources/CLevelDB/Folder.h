@@ -75,8 +75,8 @@ class Folder {
   // Writes all bytes at `offset`, which is the end of the file, and advances `offset`.
   leveldb::Status Write(int descriptor, const std::string& name, const char* bytes, size_t count,
                         uint64_t* offset);
-  // Writes up to kMostZeros zeros at the end of the file, to be overwritten later. A failure returns false and does
-  // not poison.
+  // Writes up to kMostZeros zeros at the end of the file, to be overwritten later. Returns false on failure, which does
+  // not poison the folder, unlike other failed writes.
   bool WriteZeros(int descriptor, const std::string& name, uint64_t offset, size_t count);
   static constexpr size_t kMostZeros = 256 << 10;
   leveldb::Status SyncFile(int descriptor, const std::string& name);

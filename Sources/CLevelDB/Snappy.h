@@ -10,7 +10,8 @@
 
 namespace cldb {
 
-// The largest size of a block: LevelDB adds no entry to a block of 4 MiB, and an entry has less than 1 GiB.
+// The largest uncompressed block. LevelDB adds no more entries to a block that has reached 4 MiB, so a block has less than
+// 4 MiB and one last entry of less than 1 GiB.
 constexpr uint64_t kLargestBlock = (uint64_t(1) << 30) + (4 << 20);
 
 // Uncompresses bytes. Returns false if they are not valid. The announced length is checked before anything is

@@ -213,8 +213,8 @@ package struct RecordUnpacker {
   }
 }
 
-/// A run of values that equal those of the previous record. It is encoded as a simple value that the standard does not
-/// assign: 0 for one value, 19 for twenty.
+/// A run of 1 to 20 values that equal those of the previous record. A run of `n` values is encoded as CBOR's simple value
+/// `n - 1`; the standard leaves 0 to 19 unassigned.
 private enum Repetition {
   static let longest = 20
   static let first: UInt8 = 0xE0

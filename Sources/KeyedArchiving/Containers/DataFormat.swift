@@ -83,7 +83,8 @@ public struct DataFormat: RawRepresentable, Hashable, Sendable, CustomStringConv
     (Array("PK\u{3}\u{4}".utf8), .zip),
   ]
 
-  /// GNUstep's command that makes a binary property list. GNUstep's XML has escapes in place of some characters.
+  /// GNUstep's command that makes a binary property list. Its XML would not do, because it escapes some characters in a way
+  /// of its own.
   private static let plser =
     "GNUstep's `plser -Format NSPropertyListBinaryFormat_v1_0 FILE > NEW` (in Debian's gnustep-base-runtime)"
 
