@@ -39,7 +39,7 @@ extension Journal {
         touched[event.entity] = TouchedEntity(previous: event.previous, change: event.change)
       }
     }
-    let past = try pastRecords(count: touched.values.count { $0.previous > 0 }, asOf: low)
+    let past = try pastRecords(of: touched.lazy.map { ($0.key, $0.value.previous) }, asOf: low)
     var differences: [EntityDifference] = []
     for (entity, touch) in touched.sorted(by: { $0.key < $1.key }) {
       let old = touch.previous == 0 ? nil : try past(entity, touch.previous)
@@ -51,19 +51,35 @@ extension Journal {
   }
 
   /// Returns a function that finds an entity's record at a revision, by the newest of its events up to then. It follows
-  /// the events of each entity or, if many are asked for, rebuilds the state once.
+  /// the events of each entity or, if many are asked for, rebuilds the state once. Entities that one entry added together
+  /// are read with it.
+  /// - Parameter events: the entities that will be asked for, with the revisions of these events; 0 if there is none.
   func pastRecords(
-    count: Int, asOf revision: Revision
+    of events: some Sequence<(entity: EntityKey, event: Revision)>, asOf revision: Revision
   ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {
-    if count >= 64 {
+    let many = 64
+    var added: [EntityKey: EntityRecord] = [:]
+    var count = 0
+    for (event, entities) in Dictionary(grouping: events, by: \.event) where event > 0 {
+      count += entities.count
+      guard entities.count >= many, event > format.head.revision else { continue }
+      let asked = Set(entities.map(\.entity))
+      for case (let entity, .add(let record)) in try entry(at: event).events.map({ ($0.entity, $0.change) })
+      where asked.contains(entity) { added[entity] = record }
+    }
+    count -= added.count
+    var past: State?
+    if count >= many {
       let base: ReplayStart<State> = chain.start(atOrBefore: revision)
       // An estimate, not measured: looking up one entity takes as long as replaying ten entries.
       if (revision - base.revision) / 10 <= count {
-        let state = try replayed(through: revision, from: base).version.state
-        return { entity, _ in state.record(of: entity) }
+        past = try replayed(through: revision, from: base).version.state
       }
     }
-    return { entity, event in try self.row(of: entity, after: event)?.record }
+    return { [past, added] entity, event in
+      if let record = added[entity] { return record }
+      return try past.map { $0.record(of: entity) } ?? self.row(of: entity, after: event)?.record
+    }
   }
 }
 

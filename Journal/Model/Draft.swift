@@ -72,6 +72,14 @@ public struct Draft<State: EventSourced>: ~Copyable {
     plans.append(plan)
   }
 
+  /// Takes over the events that a plan has made of the same version already. Returns false, and changes nothing, if this
+  /// draft has another base or other events.
+  mutating func start(with result: PlanResult<State>) -> Bool {
+    guard result.base.box === base.box, events.isEmpty, !isInDoubt else { return false }
+    (events, state) = (result.events, result.state)
+    return true
+  }
+
   /// Adds an entity, or restores a deleted one.
   /// - Throws: ``JournalError`` with code `rejected` if the entity exists, if its kind or number is invalid, or if the
   ///   record is too large or nested too deep.

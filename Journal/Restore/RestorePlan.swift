@@ -45,22 +45,38 @@ public struct RestorePlan: Sendable {
   let head: Head
   /// Whether it covers the whole journal, so that any entry in between is a conflict.
   let coversEverything: Bool
+  /// The ``PlanResult`` of the check, which a commit to the same version need not make again.
+  private(set) var result: (any Sendable)?
 
   /// Whether there is nothing to do.
   public var isEmpty: Bool { changes.isEmpty }
 
   /// The same plan with its ``problem``, found by making the changes in a draft.
   func checked<State: EventSourced>(on version: Version<State>) -> RestorePlan {
+    checked { (plan) throws(JournalError) in plan.result = try PlanResult(of: plan, on: version) }
+  }
+
+  /// The same plan with its ``problem``, found by making the changes, if there are any.
+  func checked(_ make: (inout RestorePlan) throws(JournalError) -> Void) -> RestorePlan {
     guard !isEmpty, conflicts.isEmpty else { return self }
     var plan = self
-    do throws(JournalError) {
-      var draft = Draft(base: version, date: version.head.date)
-      try draft.make(self)
-      _ = try draft.finish()
-    } catch {
-      plan.problem = error.message
-    }
+    do throws(JournalError) { try make(&plan) } catch { plan.problem = error.message }
     return plan
+  }
+}
+
+/// The events that a plan makes of a version, and the state after them.
+struct PlanResult<State: EventSourced>: Sendable {
+  let base: Version<State>
+  let events: [JournalEvent]
+  let state: State
+
+  /// - Throws: ``JournalError`` if the changes can't be made, or break a rule of the model.
+  init(of plan: RestorePlan, on base: Version<State>) throws(JournalError) {
+    var draft = Draft(base: base, date: base.head.date)
+    try draft.make(plan)
+    (events, state) = try draft.finish()
+    self.base = base
   }
 }
 
@@ -174,6 +190,7 @@ extension Draft {
         }
       throw JournalError(.conflict, reason)
     }
+    if let result = plan.result as? PlanResult<State>, start(with: result) { return }
     if plan.coversEverything, revision - 1 != plan.basis {
       throw JournalError(
         .conflict,

@@ -76,7 +76,8 @@ extension Journal {
         try later == .keep ? nil : state(asOf: .revision(entry.revision - 1))
       }, later)
     let events = entry.events.filter { $0.isUndoable(State.self) }
-    let past = try pastRecords(count: events.count { $0.previous > 0 }, asOf: entry.revision - 1)
+    let past = try pastRecords(
+      of: events.lazy.map { ($0.entity, $0.previous) }, asOf: entry.revision - 1)
     for event in events {
       let before = event.previous == 0 ? nil : try past(event.entity, event.previous)
       reversal.revert(
@@ -86,8 +87,9 @@ extension Journal {
     }
     let asked = reversal.targets
     try reversal.targets.complete()
+    var changes = reversal.targets.changes
     // Entities that depend on one to be deleted were added later, and missing ones were deleted later.
-    let others = later == .override ? [] : reversal.entitiesChangedForOthers(since: asked)
+    let others = later == .override ? [] : reversal.entitiesChangedForOthers(changes, since: asked)
     // One conflict for each entity is enough.
     let inConflict = Set(reversal.conflicts.map(\.entity))
     for entity in others where !inConflict.contains(entity) {
@@ -101,8 +103,8 @@ extension Journal {
       reversal.targets = asked
       reversal.keepWhatOthersNeed(entry.events.map(\.entity))
       try reversal.targets.complete()
+      changes = reversal.targets.changes
     }
-    let changes = reversal.targets.changes
     try chain.faults.check()
     let plan = RestorePlan(
       action: action, changes: changes,
@@ -130,17 +132,15 @@ struct Preview<State: EventSourced> {
   mutating func commit(_ plan: RestorePlan, by author: String) throws(JournalError) {
     if plan.isEmpty { return }
     let head = version.head
-    var draft = Draft(base: version, date: head.date)
-    try draft.make(plan)
-    let (made, state) = try draft.finish()
+    let result = try PlanResult(of: plan, on: version)
     let origin = EntryOrigin(
       revision: head.revision + 1, date: .now, clockDate: .now,
       annotation: EntryAnnotation(author: author, note: plan.note, metadata: plan.metadata))
-    for event in made {
+    for event in result.events {
       events[event.entity, default: []].insert(LaterEvent(PastEvent(origin: origin, event: event)), at: 0)
     }
     version = Version(
-      head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest), state: state)
+      head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest), state: result.state)
   }
 }
 
@@ -190,9 +190,13 @@ private struct Reversal<State: EventSourced> {
 
   /// The existing entities that refer to an entity that is to be deleted, whether or not they can lose the reference, and the deleted ones that come back because
   /// another entity refers to them.
-  /// - Parameter asked: the targets before they were completed.
-  func entitiesChangedForOthers(since asked: RestoreTargets<State>) -> [EntityKey] {
-    targets.changes.filter { change in
+  /// - Parameters:
+  ///   - changes: those of the completed targets.
+  ///   - asked: the targets before they were completed.
+  func entitiesChangedForOthers(
+    _ changes: [EntityDifference], since asked: RestoreTargets<State>
+  ) -> [EntityKey] {
+    changes.filter { change in
       guard let record = asked.record(of: change.entity) else { return change.old == nil }
       guard change.old != nil else { return false }
       return targets.now.references(in: record, of: change.entity.kind).contains {

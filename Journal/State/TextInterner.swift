@@ -96,7 +96,10 @@ extension TextInterner {
 
   /// The number of the encoded text at a place in a record, nil if the text has no number.
   package func number(ofTextAt range: Range<Int>, in record: EntityRecord) -> Int? {
-    numbers[Key(Array(record.bytes[range]))]
+    if newest.bytes.count == range.count, record.bytes.hasBytes(newest.bytes, at: range.lowerBound) {
+      return newest.number
+    }
+    return numbers[Key(Array(record.bytes[range]))]
   }
 }
 

@@ -24,23 +24,27 @@ extension Catalog {
     return problems
   }
 
-  /// The problems that these events may have caused: an item in a missing category, an image of a missing item, or an
-  /// item that does not keep a rule.
+  /// The problems that these events may have caused: an item in a missing category, an image of a missing item, an
+  /// item that does not keep a rule, or what the checks of this program find.
   /// - Complexity: O(e log n) for e events.
-  public func problems(after events: [JournalEvent]) -> [String] {
+  public func problems(after events: [JournalEvent], since before: Catalog) -> [String] {
     var problems: [String] = []
-    let changed: Set<Int> =
-      rules.isEmpty ? [] : Set(events.filter { $0.entity.kind == .item }.map(\.entity.number))
+    let items = events.filter { $0.entity.kind == .item }
+    let changed: Set<Int> = rules.isEmpty ? [] : Set(items.map(\.entity.number))
+    let deleted = items.filter { $0.operation == .delete }.map(\.entity.number).sorted()
+    let referrers =
+      rules.isEmpty ? [:] : Dictionary(grouping: self.referrers(toItems: deleted), by: \.target)
+    let images = Dictionary(
+      imagesByItem.lines(ofGroups: deleted).map { ($0.group, $0.member) },
+      uniquingKeysWith: { first, _ in first })
     for event in events {
       let number = event.entity.number
-      problems += ruleProblems(after: event, among: changed)
+      problems += ruleProblems(after: event, among: changed, referrers, since: before)
       switch (event.entity.kind, event.change) {
       // Only rules concern attributes, and these are checked above.
       case (_, .update(let changes)) where !changes.changeFields: break
       case (.item, .delete):
-        if let image = imagesByItem.members(of: number).first(where: { _ in true }) {
-          problems.append(Self.problem(ofImage: image, item: number))
-        }
+        if let image = images[number] { problems.append(Self.problem(ofImage: image, item: number)) }
       case (.category, .delete):
         if let item = itemsByCategory.members(of: number).first(where: { _ in true }) {
           problems.append(Self.problem(ofItem: item, category: number))
@@ -60,12 +64,6 @@ extension Catalog {
       default: break
       }
     }
-    return problems
-  }
-
-  /// The problems that these events may have caused; if there are none, those that the program's own checks find.
-  public func problems(after events: [JournalEvent], since before: Catalog) -> [String] {
-    let problems = problems(after: events)
     return problems.isEmpty ? itemChecks.problems(after: events, of: before, in: self) : problems
   }
 

@@ -1,7 +1,7 @@
 import CBOR
 
 /// Rules that the methods of the draft check before they record anything. They are stricter than the rules that every
-/// catalog must fulfill (``Catalog/problems(after:)``), so old entries stay valid if a rule here changes.
+/// catalog must fulfill (``Catalog/problems(after:since:)``), so old entries stay valid if a rule here changes.
 ///
 /// Each check throws a ``JournalError`` with code `rejected` and a sentence that names the entity.
 enum Rules {

@@ -276,7 +276,8 @@ struct RelationTests {
       var after = catalog
       try after.apply(event, at: 3)
       #expect(
-        after.problems(after: [event]).first?.hasPrefix(#"rule:1 has the form "later", which this"#) == true)
+        after.problems(after: [event], since: catalog).first?
+          .hasPrefix(#"rule:1 has the form "later", which this"#) == true)
     }
     // The catalog can be read.
     #expect(catalog.allRules.map(\.form) == [.unknown("later")] && catalog.problems() == [])

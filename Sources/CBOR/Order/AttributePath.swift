@@ -64,6 +64,27 @@ extension EntityRecord {
     }
   }
 
+  /// The integers at a path: the value or, of an array there, the elements. What else is there is left out.
+  package func integers(at path: AttributePath) -> [Int64] {
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let range = unsafe path.range(in: bytes) else { return [] }
+      var reader = unsafe CBORReader(bytes, from: range.lowerBound)
+      let isArray = unsafe bytes[range.lowerBound] >> 5 == CBORMajor.array.rawValue
+      guard let count = isArray ? try? reader.readArrayHead() : 1 else { return [] }
+      var integers: [Int64] = []
+      for _ in 0..<count {
+        var ahead = reader
+        if let integer = try? ahead.readInteger() {
+          integers.append(integer)
+          reader = ahead
+        } else if (try? reader.skip()) == nil {
+          break
+        }
+      }
+      return integers
+    }
+  }
+
   /// Whether the value at a path is an array with an element that has this sort key.
   package func hasElement(_ key: ValueKey, at path: AttributePath) -> Bool {
     var isFound = false

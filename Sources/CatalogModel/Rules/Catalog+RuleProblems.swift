@@ -5,8 +5,13 @@ extension Catalog {
   private static let namedCount = 10
 
   /// The problems of the rules that an event may have caused.
-  /// - Parameter changed: the items that the entry changed, whose own references are checked anyway.
-  func ruleProblems(after event: JournalEvent, among changed: Set<Int>) -> [String] {
+  /// - Parameters:
+  ///   - changed: the items that the entry changed, whose own references are checked anyway.
+  ///   - referrers: the existing items that refer to those that the entry deleted, by the latter.
+  ///   - before: the state before the entry, which kept the rules.
+  func ruleProblems(
+    after event: JournalEvent, among changed: Set<Int>, _ referrers: [Int: [Referrer]], since before: Catalog
+  ) -> [String] {
     let number = event.entity.number
     if event.entity.kind == .item, let unknown = rules.unknown { return [Self.problem(of: unknown)] }
     switch (event.entity.kind, event.change) {
@@ -14,17 +19,21 @@ extension Catalog {
       return ruleTable[number].map { declarationProblems(number, $0) } ?? []
     case (.item, _) where rules.isEmpty: return []
     case (.item, .delete):
-      return referrers(toItem: number).map { referrer, rule in
+      return referrers[number, default: []].map { _, referrer, rule in
         "item:\(number) can't be deleted: item:\(referrer) refers to it (\(rule.named))"
       }
     case (.item, _):
       guard let record = record(after: event) else { return [] }
       var problems = problems(ofItem: number, record, rules(for: record))
-      // The kind may be another one.
+      // The kind may be another one. A deleted item was not referred to, an erased one may have been.
       let mayDiffer =
-        if case .update(let changes) = event.change { changes.changeFields } else { event.previous > 0 }
+        if case .update(let changes) = event.change {
+          changes.changeFields
+        } else {
+          event.previous > 0 && before.itemTable.isErased(number)
+        }
       if mayDiffer {
-        for (referrer, rule) in referrers(toItem: number, except: changed) {
+        for (_, referrer, rule) in self.referrers(toItems: [number], except: changed) {
           problems += targetProblems(ofItem: referrer, number, rule)
         }
       }
@@ -57,13 +66,18 @@ extension Catalog {
     return problems
   }
 
-  /// The existing items that refer to an item by rules that hold it, each with the rule.
-  /// - Parameter others: items that are left out, without reading them.
-  func referrers(toItem number: Int, except others: Set<Int> = []) -> [(item: Int, rule: Rule)] {
-    itemsByReference.members(of: number).flatMap { referrer -> [(item: Int, rule: Rule)] in
-      guard !others.contains(referrer), let record = itemTable[referrer]?.record else { return [] }
-      return rules(for: record).filter { $0.holdsTargets && $0.targets(in: record).contains(number) }
-        .map { (referrer, $0) }
+  /// An existing item that refers to another by a rule that holds that one.
+  typealias Referrer = (target: Int, item: Int, rule: Rule)
+
+  /// The existing items that refer to some items by rules that hold these.
+  /// - Parameters:
+  ///   - numbers: those items, in ascending order.
+  ///   - others: items that are left out, without reading them.
+  func referrers(toItems numbers: [Int], except others: Set<Int> = []) -> [Referrer] {
+    itemsByReference.lines(ofGroups: numbers).flatMap { line -> [Referrer] in
+      guard !others.contains(line.member), let record = itemTable[line.member]?.record else { return [] }
+      return rules(for: record).filter { $0.holdsTargets && $0.targets(in: record).contains(line.group) }
+        .map { (line.group, line.member, $0) }
     }
   }
 

@@ -16,21 +16,22 @@ struct ItemDeletion {
     var denials: [(referrer: Int, target: Int, rule: Catalog.Rule)] = []
     /// What items lose, by rule.
     var losses: [Int: [Catalog.Rule: Set<Int>]] = [:]
-    var next = 0
-    while next < deleted.count {
-      let target = deleted[next]
-      next += 1
-      for (referrer, rule) in catalog.referrers(toItem: target, except: all) where !all.contains(referrer) {
+    var next = [number]
+    while !next.isEmpty {
+      let found = catalog.referrers(toItems: next.sorted(), except: all)
+      next = []
+      for (target, referrer, rule) in found where !all.contains(referrer) {
         guard case .reference(_, let action) = rule.form else { continue }
         switch action {
         case .deny: denials.append((referrer, target, rule))
         case .cascade:
           all.insert(referrer)
-          deleted.append(referrer)
+          next.append(referrer)
         case .nullify: losses[referrer, default: [:]][rule, default: []].insert(target)
         case .keep: break
         }
       }
+      deleted += next
     }
     // An item that is deleted too loses and denies nothing.
     for (referrer, lost) in losses where !all.contains(referrer) {
@@ -54,10 +55,10 @@ extension Draft where State == Catalog {
     for (number, record) in deletion.changed.sorted(by: { $0.key < $1.key }) {
       try update(.item(number), to: record)
     }
+    let images = Dictionary(
+      grouping: state.imagesByItem.lines(ofGroups: deletion.deleted.sorted()), by: \.group)
     for number in deletion.deleted {
-      // This is an array, because an open listing would make each deletion copy the index that it changes.
-      let images = Array(state.imagesByItem.members(of: number))
-      for image in images { try delete(.image(image)) }
+      for image in images[number] ?? [] { try delete(.image(image.member)) }
       try delete(.item(number))
     }
   }

@@ -177,10 +177,7 @@ extension Catalog.Rule {
   /// The numbers of the items that a record refers to by this rule.
   func targets(in record: EntityRecord) -> [Int] {
     guard case .reference = form else { return [] }
-    let value = record.value(at: paths[0])
-    return (value?.array ?? [value ?? .null]).compactMap { element in
-      if case .integer(let number) = element { Int(number) } else { nil }
-    }
+    return record.integers(at: paths[0]).map { Int($0) }
   }
 
   /// Whether the rule guarantees that the items to which it refers exist.

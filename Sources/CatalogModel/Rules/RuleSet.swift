@@ -45,23 +45,33 @@ final class RuleSet: Sendable {
   }
 }
 
-/// What the indexes for rules list of one item.
+/// What the indexes for rules list of one item. A line may be there twice.
 struct RuleLines: Equatable {
   /// The items to which it refers.
-  private(set) var targets: Set<Int> = []
+  private(set) var targets: [Int] = []
   /// The groups of its unique keys.
-  private(set) var groups: Set<Int> = []
+  private(set) var groups: [Int] = []
 
   init() {}
 
   init(_ record: EntityRecord, _ rules: [Catalog.Rule]) {
     for rule in rules {
       switch rule.form {
-      case .reference: targets.formUnion(rule.targets(in: record))
-      case .unique: if let key = rule.key(of: record) { groups.insert(rule.group(of: key)) }
+      case .reference: targets += rule.targets(in: record)
+      case .unique: if let key = rule.key(of: record) { groups.append(rule.group(of: key)) }
       case .required, .migration, .unknown: break
       }
     }
+  }
+}
+
+extension EntityIndex {
+  /// Moves a member from some groups to others.
+  fileprivate mutating func relist(_ member: Int, from old: [Int], to new: [Int]) {
+    // Nearly always there are none on one side.
+    let (before, after) = (Set(new.isEmpty ? [] : old), Set(old.isEmpty ? [] : new))
+    for group in old where !after.contains(group) { remove(member, from: group) }
+    for group in new where !before.contains(group) { insert(member, in: group) }
   }
 }
 
@@ -95,10 +105,8 @@ extension Catalog {
 
   private mutating func relist(_ number: Int, from old: RuleLines, to new: RuleLines) {
     if old == new { return }
-    for target in old.targets.subtracting(new.targets) { itemsByReference.remove(number, from: target) }
-    for target in new.targets.subtracting(old.targets) { itemsByReference.insert(number, in: target) }
-    for group in old.groups.subtracting(new.groups) { itemsByKey.remove(number, from: group) }
-    for group in new.groups.subtracting(old.groups) { itemsByKey.insert(number, in: group) }
+    itemsByReference.relist(number, from: old.targets, to: new.targets)
+    itemsByKey.relist(number, from: old.groups, to: new.groups)
   }
 
   /// Takes over the rules of the table after one has changed, and lists the items of its kind anew.
