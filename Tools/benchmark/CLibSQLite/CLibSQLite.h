@@ -2,3 +2,5 @@
 #pragma once
 
 #include <sqlite3.h>
+
+#include "Invoices.h"

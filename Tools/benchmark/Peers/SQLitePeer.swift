@@ -9,6 +9,7 @@ final class SQLitePeer: @unchecked Sendable {
     case integer(Int)
     case real(Double)
     case text(String)
+    case null
     case blob(LevelDBPeer.Bytes)
   }
 
@@ -72,6 +73,12 @@ final class SQLitePeer: @unchecked Sendable {
     }
   }
 
+  /// Reads all rows of invoices, in C.
+  func readInvoices(_ statement: Statement, count: Int) throws {
+    let read = lock.withLock { _ in unsafe c_invoices_read(statement.handle, Int64(count)) }
+    guard read == count else { throw PeerFailure("SQLite: \(read) invoices of \(count)") }
+  }
+
   private static func bind(_ value: Value, _ handle: OpaquePointer, _ place: Int32) -> Int32 {
     // SQLITE_TRANSIENT, with which SQLite copies the bytes.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
@@ -79,6 +86,7 @@ final class SQLitePeer: @unchecked Sendable {
     case .integer(let number): unsafe sqlite3_bind_int64(handle, place, Int64(number))
     case .real(let number): unsafe sqlite3_bind_double(handle, place, number)
     case .text(let text): unsafe sqlite3_bind_text(handle, place, text, -1, copied)
+    case .null: unsafe sqlite3_bind_null(handle, place)
     case .blob(let bytes): unsafe sqlite3_bind_blob64(handle, place, bytes, UInt64(bytes.count), copied)
     }
   }

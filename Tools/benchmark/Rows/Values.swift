@@ -28,7 +28,32 @@ private struct Invoice: CatalogItem, Equatable {
   }
 }
 
-/// Measures decoding and inserting typed values, against Foundation's JSON of the same values.
+/// A table of invoices: a decimal number and tags as texts, dates and Booleans as numbers.
+private func table(of invoices: [Invoice], at url: URL) throws -> (SQLitePeer, rows: SQLitePeer.Statement) {
+  let database = try SQLitePeer(at: url)
+  try database.execute(
+    """
+    PRAGMA cache_size=-2000000;
+    CREATE TABLE invoices(number INTEGER PRIMARY KEY, customer TEXT, street TEXT, city TEXT, amount TEXT, tax REAL,
+    due REAL, paid REAL, isSent INTEGER, tags TEXT);
+    BEGIN
+    """)
+  let insertion = try database.prepare("INSERT INTO invoices VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+  for invoice in invoices {
+    try database.run(
+      insertion, .integer(invoice.number), .text(invoice.customer), .text(invoice.street),
+      .text(invoice.city),
+      .text("\(invoice.amount)"), .real(invoice.tax), .real(invoice.due.timeIntervalSinceReferenceDate),
+      invoice.paid.map { .real($0.timeIntervalSinceReferenceDate) } ?? .null,
+      .integer(invoice.isSent ? 1 : 0),
+      .text(String(decoding: try JSONEncoder().encode(invoice.tags), as: UTF8.self)))
+  }
+  try database.execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+  return (database, try database.prepare("SELECT * FROM invoices"))
+}
+
+/// Decoding and inserting typed values, against Foundation's JSON of the same values, and decoding against a program in
+/// C that copies the rows of SQLite into structs.
 func values(_ bench: Workbench) async throws {
   let count = bench.isQuick ? 20_000 : 100_000
   var random = SeededGenerator(seed: bench.seed)
@@ -49,7 +74,9 @@ func values(_ bench: Workbench) async throws {
     let decoder = JSONDecoder()
     return try timed { for text in texts { _ = try decoder.decode(Invoice.self, from: text) } }
   }
-  try await decoding.report(.rate("values"), .against(1, atLeast: 3))
+  let (database, rows) = try table(of: invoices, at: bench.path("invoices.sqlite"))
+  decoding.add("SQLite in C") { try timed { try database.readInvoices(rows, count: count) } }
+  try await decoding.report(.rate("values"), .against(1, atLeast: 3), .against(2, atLeast: 0.25))
 
   var inserting = Race(bench, "inserting \(count) values of ten properties in one commit", operations: count)
   inserting.add("insert") {
