@@ -9,10 +9,32 @@ enum RestoreMetadata {
   static let redoes = "journal.redoes"
   /// The journal, revision and digest of the state that a copy began with.
   static let copyOf = "journal.copyOf"
+  /// The undo group of an entry: any text of the app.
+  static let group = "journal.group"
 
   /// The revision under one of these keys; nil if there is none. Any program can write metadata.
   static func revision(_ key: String, in metadata: [String: String]) -> Revision? {
     metadata[key].flatMap { Revision($0) }.flatMap { (0..<NumberLimit.revision).contains($0) ? $0 : nil }
+  }
+
+  /// The revisions under one of these keys: one, or for an undo group a list such as `5-7,9`. Empty if there is none.
+  static func revisions(_ key: String, in metadata: [String: String]) -> RangeSet<Revision> {
+    var revisions = RangeSet<Revision>()
+    for part in (metadata[key] ?? "").split(separator: ",", omittingEmptySubsequences: false) {
+      let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Revision($0) ?? -1 }
+      guard (1...2).contains(ends.count), 0 <= ends[0], ends[0] <= ends[ends.count - 1],
+        ends[ends.count - 1] < NumberLimit.revision
+      else { return RangeSet() }
+      revisions.insert(contentsOf: ends[0]..<ends[ends.count - 1] + 1)
+    }
+    return revisions
+  }
+
+  /// The text of the revisions of entries under a key.
+  static func text(of entries: [Entry]) -> String {
+    RangeSet(entries.map { $0.revision..<$0.revision + 1 }).ranges
+      .map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound - 1)" }
+      .joined(separator: ",")
   }
 }
 
@@ -23,10 +45,11 @@ enum RevertNote: String, CaseIterable {
   case undo = "undid"
   case redo = "redid what was undone by"
 
-  /// `undid entry 12: spelling`
-  func text(of revision: Revision, quoting note: String) -> String {
-    let subject = note.subject
-    return "\(rawValue) entry \(revision)" + (subject.isEmpty ? "" : ": \(subject)")
+  /// `undid entry 12: spelling`, or `undid entries 5-7,9`, which quotes no note.
+  func text(of entries: [Entry]) -> String {
+    guard entries.count == 1 else { return "\(rawValue) entries \(RestoreMetadata.text(of: entries))" }
+    let subject = entries[0].note.subject
+    return "\(rawValue) entry \(entries[0].revision)" + (subject.isEmpty ? "" : ": \(subject)")
   }
 
   /// What the note of an entry that reverts another one quotes of that one's note; nil if it does not have this form.
@@ -41,12 +64,15 @@ enum RevertNote: String, CaseIterable {
 }
 
 extension EntryAnnotation {
-  /// The revision that the entry reverts, nil if it is not a revert.
+  /// The only revision that the entry reverts, nil if it is not the revert of one entry.
   var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }
+
+  /// The revisions that the entry reverts: more than one if it undoes a group, none if it is not a revert.
+  var allReverted: RangeSet<Revision> { RestoreMetadata.revisions(RestoreMetadata.reverts, in: metadata) }
 
   /// The revision whose values the entry restored, nil if it restored none.
   var source: Revision? {
     RestoreMetadata.revision(RestoreMetadata.restores, in: metadata)
-      ?? reverted.map { max($0 - 1, 0) }
+      ?? allReverted.ranges.first.map { max($0.lowerBound - 1, 0) }
   }
 }

@@ -14,9 +14,9 @@ public struct RestorePlan: Sendable {
     case restore(asOf: Revision)
     /// Undoes exactly one entry.
     case revert(Revision)
-    /// Undoes the author's newest entry that is not undone yet.
+    /// Undoes the author's newest entry that is not undone yet, with the others of its undo group.
     case undo(Revision)
-    /// Redoes an entry that its author has undone.
+    /// Redoes an entry that its author has undone, with the others of its undo group.
     case redo(Revision)
   }
 
@@ -36,7 +36,7 @@ public struct RestorePlan: Sendable {
   /// The default note of its entry.
   public let note: String
   /// The metadata of its entry, for programs: `journal.restores`, `journal.reverts`, `journal.undoes` and
-  /// `journal.redoes`, each with a revision.
+  /// `journal.redoes`, each with a revision or, for an undo group, a list such as `5-7,9`.
   public let metadata: [String: String]
 
   /// The journal that it was made for.

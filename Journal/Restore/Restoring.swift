@@ -235,8 +235,8 @@ struct LaterEvent: Sendable {
   /// The event as an edit, with all parts that it changed.
   private let whole: LaterEdit
   private let isUpdate: Bool
-  /// The revision that its entry reverts, nil if it is not a revert.
-  let reverted: Revision?
+  /// The revisions that its entry reverts; none if it is not a revert.
+  let reverted: RangeSet<Revision>
 
   init(_ past: PastEvent) {
     var fields: [FieldKey] = []
@@ -247,7 +247,7 @@ struct LaterEvent: Sendable {
       isUpdate = false
     }
     let origin = past.origin
-    reverted = origin.words.reverted
+    reverted = origin.words.allReverted
     whole = LaterEdit(
       revision: origin.revision, date: origin.date.date, clockDate: origin.clockDate.date,
       author: origin.words.author, note: origin.words.note, isAnnotationErased: origin.annotation == nil,

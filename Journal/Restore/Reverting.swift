@@ -22,15 +22,17 @@ extension Journal {
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched. If earlier values refer
   ///   to entities that were deleted since, also reading the state before the entry, unless later edits are kept.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
-    try planRevert(of: revision, later: later, on: nil)
+    let version = version
+    return try planRevert(of: try revertibleEntry(at: revision), later, on: Preview(version)).checked(
+      on: version)
   }
 
   private func planRevert(
-    of revision: Revision, later: LaterEdits, on preview: Preview<State>?
+    of entry: Entry, _ later: LaterEdits, on preview: Preview<State>
   ) throws -> RestorePlan {
     try planRevert(
-      of: try revertibleEntry(at: revision), later, action: .revert(revision), note: .revert,
-      metadata: [RestoreMetadata.reverts: "\(revision)"], on: preview)
+      of: entry, later, action: .revert(entry.revision), note: .revert,
+      metadata: [RestoreMetadata.reverts: "\(entry.revision)"], on: preview)
   }
 
   /// Plans to revert several entries one after the other, each as if the plans before were committed, up to the first
@@ -39,15 +41,60 @@ extension Journal {
   package func planReverts(
     of revisions: [Revision], later: LaterEdits, by author: String
   ) throws -> [RestorePlan] {
+    try planReverts(of: revisions, later, by: author) { [self] in try revertibleEntry(at: $0) }
+  }
+
+  private func planReverts<Element>(
+    of elements: [Element], _ later: LaterEdits, by author: String, on version: Version<State>? = nil,
+    entry: (Element) throws -> Entry
+  ) throws -> [RestorePlan] {
     var plans: [RestorePlan] = []
-    var preview = Preview(version)
-    for revision in revisions {
-      let plan = try planRevert(of: revision, later: later, on: preview)
+    var preview = Preview(version ?? self.version)
+    for element in elements {
+      let plan = try planRevert(of: try entry(element), later, on: preview)
+        .checked { (plan) throws(JournalError) in try preview.commit(plan, by: author) }
       plans.append(plan)
       if !plan.conflicts.isEmpty || plan.problem != nil { break }
-      try preview.commit(plan, by: author)
     }
     return plans
+  }
+
+  /// Plans to revert several entries with one entry that brings about what reverting one after the other would.
+  /// - Parameter entries: the entries, newest first.
+  func planRevert(
+    of entries: [Entry], _ later: LaterEdits, by author: String, action: RestorePlan.Action, note: RevertNote,
+    metadata: [String: String]
+  ) throws -> RestorePlan {
+    let version = version
+    if entries.count == 1 {
+      return try planRevert(
+        of: entries[0], later, action: action, note: note, metadata: metadata, on: Preview(version)
+      ).checked(on: version)
+    }
+    let plans = try planReverts(of: entries, later, by: author, on: version) { $0 }
+    let own = Set(entries.map(\.revision))
+    func isByOthers(_ edit: LaterEdit) -> Bool {
+      edit.revision <= version.revision && !own.contains(edit.revision)
+    }
+    // If a change of the plan itself is in the way, so is what others did to that entity before.
+    let conflicts = try plans.flatMap(\.conflicts).map { edit in
+      if isByOthers(edit) { return edit }
+      return try laterEvents(of: edit.entity, after: entries[entries.count - 1].revision, on: nil)
+        .first { !own.contains($0.revision) }?.edit(of: nil) ?? edit
+    }
+    var targets: [EntityKey: EntityRecord?] = [:]
+    for change in plans.flatMap(\.changes) { targets[change.entity] = .some(change.new) }
+    let changes = targets.sorted { $0.key < $1.key }.compactMap { entity, new -> EntityDifference? in
+      let old = version.state.record(of: entity)
+      return old == new ? nil : EntityDifference(entity: entity, old: old, new: new)
+    }
+    try chain.faults.check()
+    let plan = RestorePlan(
+      action: action, changes: changes, undoes: plans.flatMap(\.undoes).filter(isByOthers).merged(),
+      conflicts: conflicts.merged(), problem: plans.last?.problem,
+      note: note.text(of: entries), metadata: metadata, journal: id, head: version.head,
+      coversEverything: false)
+    return plan.problem == nil ? plan.checked(on: version) : plan
   }
 
   /// The entry of a revision, if it changed anything that can be reverted.
@@ -65,11 +112,11 @@ extension Journal {
     throw JournalError(.wrongUse, "there is nothing to revert: \(reason)", revision: revision)
   }
 
-  func planRevert(
+  /// Plans to revert an entry, without looking for a problem.
+  private func planRevert(
     of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
-    metadata: [String: String], on preview: Preview<State>? = nil
+    metadata: [String: String], on preview: Preview<State>
   ) throws -> RestorePlan {
-    let preview = preview ?? Preview(version)
     let newest = preview.version
     var reversal = Reversal(
       RestoreTargets(now: newest.state) { [self] in
@@ -110,11 +157,28 @@ extension Journal {
       action: action, changes: changes,
       undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision, on: preview) : [],
       conflicts: later == .refuse ? reversal.conflicts : [],
-      note: note.text(of: entry.revision, quoting: entry.note), metadata: metadata,
-      journal: id, head: newest.head, coversEverything: false)
-    let checked = plan.checked(on: newest)
+      note: note.text(of: [entry]), metadata: metadata, journal: id, head: newest.head,
+      coversEverything: false)
     try chain.faults.check()
-    return checked
+    return plan
+  }
+}
+
+extension [LaterEdit] {
+  /// Each edit once, with all of its parts.
+  fileprivate func merged() -> [LaterEdit] {
+    var positions: [EntityKey: [Revision: Int]] = [:]
+    var merged: [LaterEdit] = []
+    for edit in self {
+      if let position = positions[edit.entity]?[edit.revision] {
+        let known = Set(merged[position].fields)
+        merged[position].fields += edit.fields.filter { !known.contains($0) }
+      } else {
+        positions[edit.entity, default: [:]][edit.revision] = merged.count
+        merged.append(edit)
+      }
+    }
+    return merged
   }
 }
 
@@ -140,7 +204,8 @@ struct Preview<State: EventSourced> {
       events[event.entity, default: []].insert(LaterEvent(PastEvent(origin: origin, event: event)), at: 0)
     }
     version = Version(
-      head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest), state: result.state)
+      head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest),
+      state: result.state)
   }
 }
 
@@ -246,12 +311,10 @@ private struct Touches {
     var reverted: Set<Revision> = []
     var standing: [LaterEvent] = []
     for event in events where isAskedFor(event) && !reverted.contains(event.revision) {
-      switch event.reverted {
-      case entry?: return (true, standing)
+      if event.reverted.contains(entry) { return (true, standing) }
+      let targets = event.reverted.isEmpty ? [] : revisions.filter { event.reverted.contains($0) }
       // Side effects of another entry's revert on this entity count as an edit.
-      case let target? where revisions.contains(target): reverted.insert(target)
-      default: standing.append(event)
-      }
+      if targets.isEmpty { standing.append(event) } else { reverted.formUnion(targets) }
     }
     if standing.isEmpty, !isAsLeft, let newest = events.first(where: isAskedFor) { return (false, [newest]) }
     return (false, standing)

@@ -4,42 +4,65 @@ extension Journal {
   /// With ``LaterEdits/keep``, neither do those of which nothing is left to undo, because later edits changed it all.
   /// If others have reverted an undo, its entry can be undone again.
   ///
+  /// Entries of the author with the same metadata `journal.group` and no other entry of the author in between are one
+  /// step: a plan undoes them together, and its entry is redone as a whole.
+  ///
   /// The plan depends only on the log, so undo still works after the app is relaunched. Entries of other authors are
   /// kept; if they changed the same parts later, or deleted what the earlier values refer to, the plan has conflicts.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``. If the
   ///   result is nil, m is the number of all entries. The events of other authors are not decoded.
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
-    try firstUndoable(by: author) { entry in
-      try planTakingBack(
-        entry, later, action: .undo(entry.revision), note: .undo,
-        metadata: [
-          RestoreMetadata.undoes: "\(entry.revision)", RestoreMetadata.reverts: "\(entry.revision)",
-        ])
+    try firstUndoable(by: author) { entries in
+      let text = RestoreMetadata.text(of: entries)
+      return try planTakingBack(
+        entries, later, by: author, action: .undo(entries[0].revision), note: .undo,
+        metadata: [RestoreMetadata.undoes: text, RestoreMetadata.reverts: text])
     }
   }
 
-  /// The entry that ``planUndo(by:later:)`` begins with, for the title of a menu item; nil if there is nothing to undo.
+  /// The entry that ``planUndo(by:later:)`` begins with, of a group the newest, for the title of a menu item; nil if there
+  /// is nothing to undo.
   /// Whether others have changed or taken back the same parts since is left to the plan.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) in the number of entries since that one, of which only the headers and annotations are read.
-  public func entryToUndo(by author: String) throws -> Entry? { try firstUndoable(by: author) { $0 } }
+  public func entryToUndo(by author: String) throws -> Entry? {
+    try firstUndoable(by: author, asksGroup: false) { $0[0] }
+  }
 
-  /// The first result for an author's entries that are not undone, newest first.
-  private func firstUndoable<Result>(by author: String, _ body: (Entry) throws -> Result?) throws -> Result? {
-    var undone: Set<Revision> = []
+  /// The first result for an author's entries that are not undone, newest first, each with those of its group.
+  private func firstUndoable<Result>(
+    by author: String, asksGroup: Bool = true, _ body: ([Entry]) throws -> Result?
+  ) throws -> Result? {
+    var undone = RangeSet<Revision>()
     let authored = authoredEntries(by: author)
     func isLeft(_ found: AuthoredEntry) -> Bool {
       if found.isRedo { return false }
       if found.undone == nil { return !undone.contains(found.revision) }
-      if found.stands, let revision = found.reverted { undone.insert(revision) }
+      if found.stands { undone.formUnion(found.reverted) }
       return false
     }
-    while let found = try authored.next(where: isLeft) {
+    func undoable(_ found: AuthoredEntry) throws -> Entry? {
       let entry = try entry(at: found.revision)
-      if entry.isUndoable(State.self), !entry.bindsOthers(State.self), let result = try body(entry) {
-        return result
+      return entry.isUndoable(State.self) && !entry.bindsOthers(State.self) ? entry : nil
+    }
+    var next = try authored.next(where: isLeft)
+    while let found = next {
+      var entries = [try undoable(found)].compactMap { $0 }
+      next = nil
+      if asksGroup, let group = found.group {
+        // The group ends at the author's next other entry, which is looked at as the next one.
+        while let member = try authored.next(where: { _ in true }) {
+          let isMember = member.group == group && member.undone == nil && !member.isRedo && isLeft(member)
+          guard isMember else {
+            next = isLeft(member) ? member : nil
+            break
+          }
+          if let entry = try undoable(member) { entries.append(entry) }
+        }
       }
+      if !entries.isEmpty, let result = try body(entries) { return result }
+      if next == nil { next = try authored.next(where: isLeft) }
     }
     return nil
   }
@@ -52,17 +75,18 @@ extension Journal {
   ///   nil, m is the number of entries since the author's last other change, or of all entries. The events of other
   ///   authors are not decoded.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
-    try firstRedoable(by: author) { entry, original in
+    try firstRedoable(by: author) { undo, original in
       try planTakingBack(
-        entry, later, action: .redo(original), note: .redo,
+        [undo], later, by: author, action: .redo(original), note: .redo,
         metadata: [
-          RestoreMetadata.redoes: "\(original)", RestoreMetadata.reverts: "\(entry.revision)",
+          RestoreMetadata.redoes: undo.metadata[RestoreMetadata.undoes] ?? "",
+          RestoreMetadata.reverts: "\(undo.revision)",
         ])
     }
   }
 
-  /// The undone entry that ``planRedo(by:later:)`` begins with, for the title of a menu item; nil if there is nothing to
-  /// redo.
+  /// The undone entry that ``planRedo(by:later:)`` begins with, of a group the newest, for the title of a menu item; nil if
+  /// there is nothing to redo.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: as ``entryToUndo(by:)``.
   public func entryToRedo(by author: String) throws -> Entry? {
@@ -73,11 +97,11 @@ extension Journal {
   private func firstRedoable<Result>(
     by author: String, _ body: (_ undo: Entry, _ original: Revision) throws -> Result?
   ) throws -> Result? {
-    var redone: Set<Revision> = []
+    var redone = RangeSet<Revision>()
     let authored = authoredEntries(by: author)
     func isLeft(_ found: AuthoredEntry) -> Bool {
       if !found.isRedo { return !redone.contains(found.revision) }
-      if found.stands, let revision = found.reverted { redone.insert(revision) }
+      if found.stands { redone.formUnion(found.reverted) }
       return false
     }
     while let found = try authored.next(where: isLeft) {
@@ -95,16 +119,16 @@ extension Journal {
     AuthoredEntries(log, by: author, newest: head.revision, end: format.head.revision)
   }
 
-  /// Plans to revert an entry; nil if others have done so already, so that there is nothing to revert and no conflict, or
+  /// Plans to revert entries as one; nil if others have done so already, so that there is nothing to revert and no conflict, or
   /// if nothing is left to revert once later edits are kept.
   ///
   /// A plan without changes makes no entry, so the next undo would find the same entry again.
   private func planTakingBack(
-    _ entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
+    _ entries: [Entry], _ later: LaterEdits, by author: String, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String]
   ) throws -> RestorePlan? {
     func plan(_ later: LaterEdits) throws -> RestorePlan {
-      try planRevert(of: entry, later, action: action, note: note, metadata: metadata)
+      try planRevert(of: entries, later, by: author, action: action, note: note, metadata: metadata)
     }
     let refusing = try plan(.refuse)
     if refusing.isEmpty, refusing.conflicts.isEmpty { return nil }
@@ -117,11 +141,13 @@ extension Journal {
 /// What undo and redo need of an entry.
 private struct AuthoredEntry {
   let revision: Revision
-  /// The revision that the entry reverts, nil if it is not a revert.
-  let reverted: Revision?
-  /// The revision that it undid, nil if it is not an undo.
+  /// The revisions that the entry reverts; none if it is not a revert.
+  let reverted: RangeSet<Revision>
+  /// The newest revision that it undid, nil if it is not an undo.
   let undone: Revision?
   let isRedo: Bool
+  /// Its undo group.
+  let group: String?
   /// Whether no later entry has reverted it. Reverts that were reverted themselves don't count.
   let stands: Bool
 }
@@ -134,7 +160,7 @@ private final class AuthoredEntries {
   private var newest: Revision
   private let end: Revision
   /// The entries that an entry read so far has reverted, if that one was not reverted itself.
-  private var reverted: Set<Revision> = []
+  private var reverted = RangeSet<Revision>()
 
   /// - Parameter end: the revision at which the entries end; it is not read.
   init(_ log: any EntryLog, by author: String, newest: Revision, end: Revision) {
@@ -161,12 +187,16 @@ private final class AuthoredEntries {
 
   private func pass(_ annotation: EntryAnnotation, at revision: Revision) -> AuthoredEntry? {
     let stands = !reverted.contains(revision)
-    if stands, let target = annotation.reverted { reverted.insert(target) }
+    let targets = annotation.allReverted
+    if stands { reverted.formUnion(targets) }
     guard annotation.author == author else { return nil }
+    let metadata = annotation.metadata
     return AuthoredEntry(
-      revision: revision, reverted: annotation.reverted,
-      undone: RestoreMetadata.revision(RestoreMetadata.undoes, in: annotation.metadata),
-      isRedo: annotation.metadata[RestoreMetadata.redoes] != nil, stands: stands)
+      revision: revision, reverted: targets,
+      undone: RestoreMetadata.revisions(RestoreMetadata.undoes, in: metadata).ranges.last.map {
+        $0.upperBound - 1
+      },
+      isRedo: metadata[RestoreMetadata.redoes] != nil, group: metadata[RestoreMetadata.group], stands: stands)
   }
 }
 

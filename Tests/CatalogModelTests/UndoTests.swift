@@ -6,10 +6,27 @@ import Testing
 
 /// Reverting one entry, and undo and redo by author.
 struct UndoTests {
-  /// An author's edits, as the undo menu of an app keeps them.
+  /// One step of an undo menu: an edit, or those of a group.
+  private struct Step {
+    var group: String?
+    var edits: [(old: FieldValue?, new: FieldValue?, item: Int)]
+  }
+
+  /// An author's steps, as the undo menu of an app keeps them.
   private struct Stack {
-    var done: [(old: FieldValue?, new: FieldValue?, item: Int)] = []
-    var undone: [(old: FieldValue?, new: FieldValue?, item: Int)] = []
+    var done: [Step] = []
+    var undone: [Step] = []
+    /// Whether the author's newest entry belongs to the newest step, so that another one of its group does too.
+    var isOpen = false
+
+    mutating func push(_ edit: (old: FieldValue?, new: FieldValue?, item: Int), group: String?) {
+      if isOpen, group != nil, done.last?.group == group {
+        done[done.count - 1].edits.append(edit)
+      } else {
+        done.append(Step(group: group, edits: [edit]))
+      }
+      (undone, isOpen) = ([], true)
+    }
   }
 
   @Test func undoAndRedoOfManyAuthorsTouchOnlyTheirOwnEdits() throws {
@@ -19,7 +36,7 @@ struct UndoTests {
       var journal = try CatalogJournal.create(at: url)
       try journal.commit(by: "setup") { draft in for _ in 1...4 { try draft.addItem(kind: "book") } }
       var stacks: [String: Stack] = [:]
-      for _ in 0..<400 {
+      for turn in 0..<400 {
         let author = RandomJournal.authors.randomElement(using: &random)!
         var stack = stacks[author, default: Stack()]
         var fields = Dictionary(
@@ -29,29 +46,35 @@ struct UndoTests {
           let plan = try journal.planUndo(by: author)
           #expect((plan == nil) == stack.done.isEmpty)
           #expect(try journal.entryToUndo(by: author).map { .undo($0.revision) } == plan?.action)
-          guard let plan, let edit = stack.done.popLast() else { continue }
-          fields[edit.item]?[author] = edit.old
-          stack.undone.append(edit)
+          guard let plan, let step = stack.done.popLast() else { continue }
+          for edit in step.edits.reversed() { fields[edit.item]?[author] = edit.old }
+          stack.undone.append(step)
+          stack.isOpen = false
           #expect(plan.conflicts.isEmpty)
           try journal.commit(plan, by: author)
         case 1:
           let plan = try journal.planRedo(by: author)
           #expect((plan == nil) == stack.undone.isEmpty)
           #expect(try journal.entryToRedo(by: author).map { .redo($0.revision) } == plan?.action)
-          guard let plan, let edit = stack.undone.popLast() else { continue }
-          fields[edit.item]?[author] = edit.new
-          stack.done.append(edit)
+          guard let plan, let step = stack.undone.popLast() else { continue }
+          for edit in step.edits { fields[edit.item]?[author] = edit.new }
+          stack.done.append(step)
+          stack.isOpen = false
           #expect(plan.conflicts.isEmpty)
           try journal.commit(plan, by: author)
         default:
           let item = Int.random(in: 1...4, using: &random)
+          let group = [nil, "drag", "type"].randomElement(using: &random)!
           let old = fields[item]?[author]
-          let new: FieldValue? = [nil, .integer(1), .integer(2), .string("x")].randomElement(using: &random)!
+          // A group that leaves everything as it was would be no step.
+          let new: FieldValue? =
+            group == nil
+            ? [nil, .integer(-1), .integer(-2), .string("x")].randomElement(using: &random)!
+            : .integer(Int64(turn))
           if old == new { continue }
           fields[item]?[author] = new
-          stack.done.append((old, new, item))
-          stack.undone = []
-          try journal.commit(by: author) { draft in
+          stack.push((old, new, item), group: group)
+          try journal.commit(by: author, metadata: group.map { ["journal.group": $0] } ?? [:]) { draft in
             try draft.updateItem(EntityID(item), set: new.map { [author: $0] } ?? [:], remove: [author])
           }
         }

@@ -285,6 +285,40 @@ import Testing
     }
   }
 
+  @Test func anUndoOfAGroupTakesBackAllItsEntriesAndNamesThem() throws {
+    try withFixedJournal { path, _ in
+      func commit(_ attributes: String, by author: String, group: String? = nil) throws {
+        let metadata = group.map { #""journal.group":"\#($0)""# } ?? ""
+        let result = try run(
+          journalPath, ["commit", path, "--by", author],
+          input: Data(
+            #"""
+            {"metadata":{\#(metadata)},"events":[{"operation":"update","entity":"item:1",
+            "changes":{"attributes":{\#(attributes)}}}]}
+            """#.utf8))
+        #expect(result.code == 0, "\(String(decoding: result.error, as: UTF8.self))")
+      }
+      try commit(#""age":1"#, by: "zoe", group: "typing")
+      try commit(#""weight":2"#, by: "eve")
+      try commit(#""age":3,"color":"blue""#, by: "zoe", group: "typing")
+      try expect(
+        ["undo", "--by", "zoe"], in: path,
+        prints: """
+          entry 7 undid entries 4,6: 1 entity changed
+
+          ~ item:1  blue cup
+              age: 3 → 212.5
+              color: "blue" → (none)
+          """)
+      #expect(try journal("redo", path, "--by", "zoe").code == 0)
+      try commit(#""age":4"#, by: "eve")
+      let refused = try journal("undo", path, "--by", "zoe")
+      #expect(refused.code == 1)
+      #expect(refused.output.contains("undoing entries 4,6 would change 1 entity"), "\(refused)")
+      #expect(refused.error.contains("entries 4,6 were not undone: later edits"), "\(refused)")
+    }
+  }
+
   /// Each revert was shown as if the ones before had not been done.
   @Test func aDryRunOfSeveralRevertsShowsWhatEachWouldDo() throws {
     try withTemporaryFolder { folder in

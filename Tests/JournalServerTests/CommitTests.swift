@@ -120,6 +120,27 @@ import Testing
     }
   }
 
+  @Test func anUndoOfAGroupTakesBackAllItsEntries() throws {
+    try withBooks { (served) throws in
+      let before = served.journal.state.item(1)!.attributes
+      for stars in 1...3 {
+        let answer = try served.post(
+          "/api/commits",
+          #"""
+          {"author":"eve","metadata":{"journal.group":"stars"},"events":[{"operation":"update","entity":"item:1",
+          "changes":{"attributes":{"stars":\#(stars),"seen":\#(stars)}}}]}
+          """#)
+        #expect(answer.status == 201, "\(answer.text)")
+      }
+      let undone = try served.post("/api/undo", #"{"author":"eve"}"#)
+      #expect(undone.status == 201, "\(undone.text)")
+      #expect(try undone.json()["note"] == "undid entries 4-6" && undone.json()["revision"] == 7)
+      #expect(served.journal.state.item(1)!.attributes == before)
+      #expect(try served.post("/api/redo", #"{"author":"eve"}"#).status == 201)
+      #expect(served.journal.state.item(1)!["stars"] == 3)
+    }
+  }
+
   /// The header was ignored.
   @Test(
     arguments: [

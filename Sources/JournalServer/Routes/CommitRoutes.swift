@@ -62,8 +62,9 @@ extension Route {
   static let undo = plan(
     "/api/undo", "Undoes the newest entry of an author that is not yet undone",
     details: """
-      The default author is that of the server. later is as for revert; with keep, entries of which nothing is left to \
-      undo are skipped.
+      Entries of the author with the same metadata journal.group, and none of the author's without it in between, are \
+      undone together. The default author is that of the server. later is as for revert; with keep, entries of which \
+      nothing is left to undo are skipped.
       """,
     body: #"{"author":"bob"}"#
   ) { try $0.undo($1, $2, isRedo: false) }

@@ -34,7 +34,7 @@ extension Arguments {
       ).print(revision)
     }
     if let conflict = plan.conflicts.first { throw Failure.no(plan.refusal(because: conflict)) }
-    if let problem = plan.problem { throw Failure.no("\(plan.action.words.refusal): \(problem)") }
+    if let problem = plan.problem { throw Failure.no("\(plan.words.refusal): \(problem)") }
   }
 }
 
@@ -43,23 +43,31 @@ extension RestorePlan {
   fileprivate func refusal(because conflict: LaterEdit) -> String {
     guard case .restore(let revision) = action else {
       return
-        "\(action.words.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, "
+        "\(words.refusal): later edits changed the same fields; --theirs keeps them and reverts the rest, "
         + "--force overrides them"
     }
     let missing =
       revision == 0
       ? "nothing existed then" : "\(Catalog.name(of: conflict.entity)) did not exist at revision \(revision)"
-    return "\(action.words.refusal): \(missing); --force deletes what was added since, --keep-new keeps it"
+    return "\(words.refusal): \(missing); --force deletes what was added since, --keep-new keeps it"
   }
 }
 
-extension RestorePlan.Action {
+extension RestorePlan {
   fileprivate var words: (progress: String, refusal: String) {
-    switch self {
-    case .restore(let revision): ("restoring revision \(revision)", "nothing was restored")
-    case .revert(let revision): ("reverting entry \(revision)", "entry \(revision) was not reverted")
-    case .undo(let revision): ("undoing entry \(revision)", "entry \(revision) was not undone")
-    case .redo(let revision): ("redoing entry \(revision)", "entry \(revision) was not redone")
+    func entries(_ revision: Revision, _ key: String) -> (name: String, verb: String) {
+      guard let list = metadata[key], list != "\(revision)" else { return ("entry \(revision)", "was") }
+      return ("entries \(list)", "were")
+    }
+    switch action {
+    case .restore(let revision): return ("restoring revision \(revision)", "nothing was restored")
+    case .revert(let revision): return ("reverting entry \(revision)", "entry \(revision) was not reverted")
+    case .undo(let revision):
+      let (name, verb) = entries(revision, "journal.undoes")
+      return ("undoing \(name)", "\(name) \(verb) not undone")
+    case .redo(let revision):
+      let (name, verb) = entries(revision, "journal.redoes")
+      return ("redoing \(name)", "\(name) \(verb) not redone")
     }
   }
 }
@@ -79,11 +87,11 @@ private struct RestoreReport {
         if let revision {
           "entry \(revision) \(plan.note.printable): \(count) changed"
         } else if plan.problem != nil {
-          "\(plan.action.words.progress) would change \(count), but would break a rule; nothing was written"
+          "\(plan.words.progress) would change \(count), but would break a rule; nothing was written"
         } else if plan.conflicts.isEmpty {
           "dry run: \(plan.note.printable): \(count) would change; nothing was written"
         } else {
-          "\(plan.action.words.progress) would change \(count), but later edits conflict; nothing was written"
+          "\(plan.words.progress) would change \(count), but later edits conflict; nothing was written"
         }
       try terminal.line(terminal.styled(.bold, head) + "\n")
       let text = ChangeText(terminal: terminal, isFull: isFull)

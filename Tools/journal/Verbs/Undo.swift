@@ -5,6 +5,7 @@ enum Undo: Verb {
     undo: undoes the newest entry of an author
 
     Reverts the author's newest entry that is not yet undone, as a new entry. A second undo undoes the entry before it.
+    Entries with the same metadata journal.group, and no other entry of the author in between, are undone together.
     Entries that others have already reverted are skipped. Later changes by others stay. If others changed the same
     fields, it names their entries and does nothing, unless --theirs or --force is given. With --theirs, entries of which
     nothing is left to undo are skipped. journal redo redoes what was undone.
