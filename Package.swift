@@ -125,7 +125,8 @@ let package = Package(
     .executableTarget(
       name: "CrashChild",
       dependencies: [
-        "Journaling", "PostgresLog", "Files", "LevelDB", "Locks", "LogbookModel", "TestSupport",
+        "CatalogModel", "Journaling", "PostgresLog", "Files", "LevelDB", "Locks", "LogbookModel",
+        "TestSupport",
       ],
       path: "Tests/CrashChild"),
     .testTarget(name: "LocksTests", dependencies: ["Locks"]),
@@ -183,8 +184,8 @@ let package = Package(
     .testTarget(
       name: "CrashTests",
       dependencies: [
-        "JournalMaintenance", "Journaling", "LevelDB", "Files", "Locks", "LogbookModel", "TestSupport",
-        "CrashChild",
+        "CatalogModel", "JournalMaintenance", "Journaling", "LevelDB", "Files", "Locks", "LogbookModel",
+        "TestSupport", "CrashChild",
       ]),
     .testTarget(
       name: "FuzzTests",

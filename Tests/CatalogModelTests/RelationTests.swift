@@ -187,6 +187,27 @@ struct RelationTests {
     #expect(journal.state.problems() == [])
   }
 
+  /// The rules hold for what earlier commits of the pipeline have made, which may not be durable yet.
+  @Test func aCommitOfAPipelineThatBreaksARuleIsRefusedAndTheOthersStay() throws {
+    let journal = try journal()
+    try journal.withPipeline { pipeline in
+      let acme = try pipeline.commit { try $0.insert(Company(name: "Acme")) }.value
+      let bob = try pipeline.commit { try $0.insert(Person(first: "Bob", email: "b@c", company: acme)) }.value
+      #expect(
+        rejection { try pipeline.commit { try $0.insert(Person(first: "Rob", email: "b@c", company: acme)) } }
+          == "item:3 has the same email as item:2 (rule:3: email of person is unique)")
+      #expect(
+        rejection { try pipeline.commit { try $0.delete(acme) } }?.contains("item:2 refers to it") == true)
+      try pipeline.commit { try $0.delete(bob) }
+      try pipeline.commit { try $0.delete(acme) }
+      let card = try pipeline.commit { try $0.insert(Card(text: "a")) }.value
+      try pipeline.commit { draft in for _ in 1...3 { try draft.insert(Card(text: "b", parent: card)) } }
+      try pipeline.commit { try $0.delete(card) }
+    }
+    #expect(journal.head.revision == 8 && journal.state.itemCount == 0)
+    #expect(try journal.verify(.deep).problems.isEmpty)
+  }
+
   @Test func aReferenceThatAnotherHasMadeIsAConflictOfTheUndo() throws {
     let journal = try journal()
     let acme = try journal.commit(by: "ana") { try $0.insert(Company(name: "Acme")) }.value

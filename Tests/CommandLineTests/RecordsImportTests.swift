@@ -95,6 +95,40 @@ import Testing
     }
   }
 
+  @Test func aCommitThatBreaksARuleOfTheJournalIsNamedAndTheOnesBeforeItStay() throws {
+    struct Thing: CatalogItem {
+      static let kind = "things"
+      static let rules: [Rule] = [.unique(\.name)]
+      var name: String?
+    }
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "J.journal")
+      let ruled = try CatalogJournal.create(at: url)
+      try ruled.declare(Thing.self)
+      try ruled.close()
+      var repository = try MadeRepository(folder.path("repository"))
+      repository.commit("one", [things(#"[{"id":"A","name":"lamp"}]"#)])
+      repository.commit("two", [things(#"[{"id":"A","name":"lamp"},{"id":"B","name":"lamp"}]"#)])
+      try repository.write()
+      let refused = try importRecords(folder, repository.path)
+      let head = String(
+        decoding: try run("git", ["-C", repository.path, "rev-parse", "HEAD"]).output, as: UTF8.self)
+      #expect(refused.code == 1)
+      #expect(
+        refused.error.hasSuffix(
+          "the import stopped before commit \(head.prefix { $0 != "\n" }), which breaks a rule: "
+            + "item:2 has the same name as item:1 (rule:1: name of things is unique)\n"), "\(refused)")
+      #expect(try journal("verify", url.path).code == 0)
+      let kept = try CatalogJournal.open(at: url)
+      #expect(kept.state.items.map { $0["id"] } == ["A"] && kept.head.revision == 2)
+      try kept.commit { try $0.updateItem(1, set: ["name": "candle"]) }
+      try kept.close()
+      // The change of the name in the journal stays, so both commits are in order now.
+      #expect(try importRecords(folder, repository.path).code == 0)
+      #expect(try journal("verify", url.path, "--deep").code == 0)
+    }
+  }
+
   private func expectRecords(
     _ catalog: Catalog, _ store: BlobStore, equal expected: [String: FieldValue], at commit: String,
     _ oracle: GitOracle

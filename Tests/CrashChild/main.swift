@@ -12,6 +12,7 @@
 // - bank NODE NAME THREADS FIRST-TURN SEED: runs a node of a shared journal (`BankNode`).
 // - load JOURNAL SECONDS SEED: writes and reads a journal from many threads (`LoadedBank`).
 // - erase JOURNAL NUMBER, prune JOURNAL NUMBER: is killed before a file operation (`KilledErasure`).
+// - cascade JOURNAL SEED: deletes items by cascade and undoes that, until it is killed (`CascadeWriter`).
 // - backup JOURNAL BACKUP: updates a backup again and again while others write, and prints
 //   "backup <acknowledged before> <revision>" each time.
 import Foundation
@@ -73,6 +74,15 @@ if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "short" {
 }
 if CommandLine.arguments.count == 3, CommandLine.arguments[2] == "threads" {
   ThreadShortage.run(URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
+}
+
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "cascade",
+  let seed = UInt64(CommandLine.arguments[3])
+{
+  do {
+    var writer = try CascadeWriter(URL(fileURLWithPath: CommandLine.arguments[2]), seed: seed)
+    try writer.run()
+  } catch { fail("cascade: \(error)") }
 }
 
 if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "backup" {

@@ -156,18 +156,24 @@ struct GitImport {
           let author = shortened(commit.author, "author", of: commit, to: Self.authorByteLimit)
           let note = shortened(commit.message, "message", of: commit, to: Self.noteByteLimit)
           var hasRun = false
-          let made = try pipeline.commit(by: author, note: note, metadata: metadata, date: date) { draft in
-            // If another node took the revision, the body runs again, and the importer must forget its first run.
-            if hasRun || draft.revision > newestRevision + 1 {
-              for revision in newestRevision + 1..<draft.revision
-              where try journal.entry(at: revision).metadata[Key.commit] != nil {
-                throw OtherImport()
+          let made: Commit<Set<EntityKey>>
+          do {
+            made = try pipeline.commit(by: author, note: note, metadata: metadata, date: date) { draft in
+              // If another node took the revision, the body runs again, and the importer must forget its first run.
+              if hasRun || draft.revision > newestRevision + 1 {
+                for revision in newestRevision + 1..<draft.revision
+                where try journal.entry(at: revision).metadata[Key.commit] != nil {
+                  throw OtherImport()
+                }
+                try reading.importer.start(from: draft.state)
               }
-              try reading.importer.start(from: draft.state)
+              hasRun = true
+              let touched = try reading.importer.apply(change, of: commit, to: &draft)
+              return touched.filter { draft.state.revision(of: $0) == draft.revision }
             }
-            hasRun = true
-            let touched = try reading.importer.apply(change, of: commit, to: &draft)
-            return touched.filter { draft.state.revision(of: $0) == draft.revision }
+          } catch let error as JournalError where error.code == .rejected {
+            throw Failure.no(
+              "the import stopped before commit \(commit.hash), which breaks a rule: \(error.message)")
           }
           newestRevision = made.revision
           if !made.isEmpty {
