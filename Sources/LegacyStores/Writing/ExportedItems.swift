@@ -201,19 +201,6 @@ struct ExportedItems {
         rest.set(value, at: attribute)
       }
     }
-    // Imports of earlier versions recorded only for the class that a value got the name of the class in front, because the
-    // attribute had another type in other items.
-    let isObject = !className.isEmpty && !className.hasPrefix("{")
-    let prefix = (isObject ? ClassSurvey.shortName(className) : item.kind) + "."
-    for (name, value) in rest where name.hasPrefix(prefix) {
-      let key = String(name.dropFirst(prefix.count))
-      let isStandIn = known?.properties.contains { $0.standard == rest[key] } ?? false
-      guard let fields = classes[className]?.fields, fields[key] != nil, fields[name] == nil,
-        rest[key] == nil || isStandIn
-      else { continue }
-      rest[name] = nil
-      rest[key] = value
-    }
     return rest
   }
 }
