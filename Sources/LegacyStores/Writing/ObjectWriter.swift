@@ -113,11 +113,11 @@ final class ObjectWriter {
     waiting.append { [self] in
       var fields = store.fields(of: item)
       if let number = fields.removeValue(forKey: Reference.id)?.integer { context.objects[number] = node }
-      let categoryKey = store.classes[className]?.mapping.first { $0.value == "$category" }?.key
-      fill(node, className, fields, &context) { key, _ in
-        guard key == categoryKey, let category = item.category else { return nil }
-        return self.category(category, form: self.store.classes[className]?.fields[key])
+      var fixed: [String: ArchiveNode.Value] = [:]
+      if let key = store.classes[className]?.mapping.first(where: { $0.value == "$category" })?.key {
+        fixed[key] = item.category.map { category($0, form: store.classes[className]?.fields[key]) }
       }
+      fill(node, className, fields, &context, fixed: fixed)
     }
     return node
   }
@@ -141,26 +141,28 @@ final class ObjectWriter {
       var keys: [String: String] = [:]
       for (key, part) in store.classes[className]?.mapping ?? [:] { keys[part] = key }
       let (nameKey, colorKey) = (keys["$name"] ?? "name", keys["$color"] ?? "color")
-      var context = Context(item: store.memory.parts.first, of: (group?.fields ?? [:]).values)
-      fill(node, className, group?.fields ?? [:], &context, extra: [nameKey, colorKey]) { key, context in
-        if key == nameKey {
-          // An unchanged name that was empty or too long stays as the app encoded it.
-          guard let group, category.name == group.name.usableName else { return .string(category.name) }
-          return group.fields[key] == nil ? .string(group.name) : nil
-        }
-        if ObjectReader.name(ofKey: key) == keys["$items"] {
-          guard let elements = self.elements(of: id, group?.fields[key]) else { return nil }
-          let values = elements.map { self.value($0, nil, &context) }
-          let form = self.store.classes[className]?.fields[key] ?? ""
-          return .node(self.collection(values, form.hasPrefix("NS") ? form : "NSMutableArray"))
-        }
-        guard key == colorKey else { return nil }
-        // If the file had no color either, its field stays: missing, or a color without components.
-        guard let color = category.color else { return group?.color == nil ? nil : .null }
-        // An unchanged color stays as the app encoded it.
-        if group?.color == color, group?.fields[key] != nil { return nil }
-        return .node(self.color(color, like: group?.fields[key]))
+      let fields = group?.fields ?? [:]
+      var context = Context(item: store.memory.parts.first, of: fields.values)
+      // An unchanged name that was empty or too long, and an unchanged color, stay as the app encoded them.
+      var fixed: [String: ArchiveNode.Value] = [:]
+      let isRenamed = category.name != group?.name.usableName
+      if isRenamed || fields[nameKey] == nil {
+        fixed[nameKey] = .string(isRenamed ? category.name : group?.name ?? category.name)
       }
+      if let color = category.color {
+        if group?.color != color || fields[colorKey] == nil {
+          fixed[colorKey] = .node(self.color(color, like: fields[colorKey]))
+        }
+      } else if group?.color != nil {
+        fixed[colorKey] = .null
+      }
+      if let key = keys["$items"].map(ObjectReader.key(of:)), let elements = elements(of: id, fields[key]) {
+        let form = store.classes[className]?.fields[key] ?? ""
+        fixed[key] = .node(
+          collection(
+            elements.map { value($0, nil, &context) }, form.hasPrefix("NS") ? form : "NSMutableArray"))
+      }
+      fill(node, className, fields, &context, fixed: fixed)
     }
     return node
   }
@@ -195,21 +197,22 @@ final class ObjectWriter {
 
   /// Fills the fields of an object. The fields that its class had in the files come first, with nil if there is no
   /// value.
+  /// - Parameter fixed: values in place of those of fields.
   private func fill(
     _ node: ArchiveNode, _ className: String, _ fields: [String: FieldValue], _ context: inout Context,
-    extra: [String] = [],
-    special: (_ key: String, inout Context) -> ArchiveNode.Value? = { _, _ in nil }
+    fixed: [String: ArchiveNode.Value] = [:]
   ) {
     let known = store.classes[className]
     let forms = fields[Reference.forms]?.dictionary ?? [:]
-    var seen: Set<String> = []
+    let others = Set(fields.keys).union(fixed.keys)
+      .subtracting([Reference.objectClass, Reference.id, Reference.forms]).subtracting(known?.order ?? [])
     var values: [(key: String, value: ArchiveNode.Value)] = []
-    for key in order(of: className, fields) + extra where seen.insert(key).inserted {
+    for key in (known?.order ?? []) + others.sorted() {
       let wasNil = forms[key]?.string == LegacyClass.Form.null
       let own = wasNil ? nil : forms[key]?.string ?? forms[key]?.objectClass
       let form = own ?? known?.fields[key]
       let content: ArchiveNode.Value
-      if let value = special(key, &context) {
+      if let value = fixed[key] {
         content = value
       } else if let field = fields[key] {
         // If a field was nil in every file, an empty text is the default of the models.
@@ -228,7 +231,8 @@ final class ObjectWriter {
     }
     let (keyed, unkeyed) = Self.separated(values)
     // A key may occur twice, with one `$` and with two; the last value counts.
-    for (key, value) in keyed { node.set(key, value) }
+    var seen: Set<String> = []
+    node.replaceFields(keyed.reversed().filter { seen.insert($0.key).inserted }.reversed())
     node.set(unkeyed: unkeyed)
     made.append(node)
   }
@@ -257,14 +261,6 @@ final class ObjectWriter {
   private func hasNil(_ key: String, of className: String) -> Bool {
     guard let known = store.classes[className], let form = known.fields[key] else { return false }
     return !LegacyClass.Form.isInline(form) && !known.isOptional(key)
-  }
-
-  private func order(of className: String, _ fields: [String: FieldValue]) -> [String] {
-    let known = store.classes[className]?.order ?? []
-    return known
-      + fields.keys.filter {
-        !known.contains($0) && ![Reference.objectClass, Reference.id, Reference.forms].contains($0)
-      }.sorted()
   }
 
   private func archivedClass(_ name: String) -> ArchivedClass {
