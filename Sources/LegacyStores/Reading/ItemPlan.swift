@@ -77,21 +77,12 @@ struct ItemPlan {
     }
     let categoryKey = mapping.keys["category"] ?? objectKey
     let isNamed = has(KnownKind.placeNameKeys) || mapping.keys["name"] != nil
-    let isPlaced =
-      has(KnownKind.latitudeKeys) && has(KnownKind.longitudeKeys) || mapping.keys["latitude"] != nil
     let short = ClassSurvey.shortName(name)
+    let isPlace = isNamed && categoryKey != nil || mapping.keys["latitude"] != nil
+    let isToDo = has(["titleKey"]) || has(["title"]) && has(["timestamp", "itemDescription"])
     let known: KnownKind? =
-      if short.hasSuffix("ScaryBugData") || has(["Title", "title"]) && has(["Rating", "rating"]) {
-        .bug
-      } else if isPlaced || isNamed && categoryKey != nil {
-        .place
-      } else if has(["name"]) && has(KnownKind.personNumberKeys) {
-        .person
-      } else if has(["titleKey"]) || has(["title"]) && has(["timestamp", "itemDescription"]) {
-        .toDo
-      } else {
-        nil
-      }
+      short.hasSuffix("ScaryBugData")
+      ? .bug : KnownKind.guess(has, isPlace: isPlace) ?? (isToDo ? .toDo : nil)
     // For places, a category that is only a name becomes a category.
     let textKey = known?.name == "place" ? find(["category", "categoryName", "categoryType"]) : nil
     self.init(

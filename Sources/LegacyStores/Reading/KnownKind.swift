@@ -77,6 +77,16 @@ struct KnownKind {
     ],
     others: ["done", "order"])
 
+  /// The kind of elements that have certain keys and are not to-dos.
+  /// - Parameters:
+  ///   - has: whether some elements have one of these keys.
+  ///   - isPlace: whether they are places whatever keys they have.
+  static func guess(_ has: ([String]) -> Bool, isPlace: Bool = false) -> KnownKind? {
+    if has(["Title", "title"]) && has(["Rating", "rating"]) { return bug }
+    if isPlace || has(latitudeKeys) && has(longitudeKeys) { return place }
+    return has(["name"]) && has(personNumberKeys) ? person : nil
+  }
+
   static func named(_ name: String) -> KnownKind? { [place, person, bug, toDo].first { $0.name == name } }
 
   static let placeNameKeys = ["locationName", "placeName", "poiName", "name", "title", "placeTitle"]

@@ -21,19 +21,9 @@ struct PlainItems {
       }
     }
     func has(_ keys: [String]) -> Bool { find(keys) != nil }
-    let isToDo = ["toDoItems", "doneItems"].contains(kind)
+    let isToDo = LegacyStore.toDoFiles.contains("\(kind).plist")
     let known: KnownKind? =
-      if has(["titleKey"]) || isToDo && has(["title"]) {
-        .toDo
-      } else if has(["Title", "title"]) && has(["Rating", "rating"]) {
-        .bug
-      } else if has(KnownKind.latitudeKeys) && has(KnownKind.longitudeKeys) {
-        .place
-      } else if has(["name"]) && has(KnownKind.personNumberKeys) {
-        .person
-      } else {
-        nil
-      }
+      has(["titleKey"]) || isToDo && has(["title"]) ? KnownKind.toDo : KnownKind.guess(has)
     plan =
       dictionaries.isEmpty
       ? nil : ItemPlan(known, name: kind, categoryKey: nil, mapping: mapping, find: find)
