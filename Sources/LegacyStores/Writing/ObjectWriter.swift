@@ -303,7 +303,7 @@ final class ObjectWriter {
       case LegacyClass.Form.text?: return .text(text)
       default: return self.text(text)
       }
-    case .data(let data): return self.data(data, form)
+    case .data(let data): return self.data([UInt8](data), form)
     case .date(let date): return .date(date)
     case .array(let elements):
       let values = elements.map { self.value($0, nil, &context) }
@@ -351,11 +351,12 @@ final class ObjectWriter {
     return node
   }
 
-  private func data(_ data: Data, _ form: String?) -> ArchiveNode.Value {
+  /// - Parameter digest: that of an image, which all fields share.
+  private func data(_ bytes: [UInt8], _ form: String?, digest: Data? = nil) -> ArchiveNode.Value {
     switch form {
-    case LegacyClass.Form.bytes?: .bytes([UInt8](data))
-    case "NSMutableData"?: .node(.mutableData(data))
-    default: .data(data)
+    case LegacyClass.Form.bytes?: .bytes(bytes)
+    case "NSMutableData"?: .node(ArchiveNode(.mutableData, ["NS.data": .bytes(bytes)]))
+    default: .node(digest.map { shared($0, .data(bytes)) } ?? .data(bytes))
     }
   }
 
@@ -403,17 +404,8 @@ final class ObjectWriter {
     if context.isLayout, let gap = gap(members, &context) { return gap }
     if let name = value.imageName {
       guard let blob = contents.blob(name, of: context.item) else { return .null }
-      let isShared = form != LegacyClass.Form.bytes && form != "NSMutableData"
-      let key = Data(blob.digest.bytes)
-      if isShared, let node = shared[key] { return .node(node) }
       if pictures[blob] == nil { pictures[blob] = contents.data(of: blob).map { [UInt8]($0) } }
-      guard let bytes = pictures[blob] else { return .null }
-      switch form {
-      case LegacyClass.Form.bytes?: return .bytes(bytes)
-      case "NSMutableData"?: return .node(ArchiveNode(.mutableData, ["NS.data": .bytes(bytes)]))
-      default:
-        return .node(shared(key, .data(bytes)))
-      }
+      return pictures[blob].map { data($0, form, digest: Data(blob.digest.bytes)) } ?? .null
     }
     if let plain = members[Reference.value], let className = value.objectClass {
       // The fields of a decimal number are there if it had another encoding than an export would choose.
