@@ -47,90 +47,114 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The bytes of images.
   public let blobs: BlobStore
 
-  package let format: JournalFormat
   /// Why entries are missing from a journal that was opened up to its damage, and which is the first.
   let damage: JournalError?
   let upcast: EventUpcast
-  package let folder: JournalFolder
-  package let log: any EntryLog
   let published: Published<State>
-  let chain: LayerChain
-  /// The large entries that histories of entities have read.
-  let recentEntries = RecentEntries()
+  /// The log and what belongs to it, until an erasure or a pruning replaces them.
+  let current: CurrentLog<State>
   let replayedEventCount: Int
   package let options: JournalOptions
   private let committer: Committer<State>?
-  let keeper: LayerKeeper<State>?
-  let healthCheck: HealthCheck<State>
+  let retention: RetentionThread<State>?
   private let lock: FolderLock?
   let follower: Follower<State>?
   /// The log of a shared journal, to which other nodes append; nil otherwise.
   package let node: (any MultiWriterLog)?
-  private let removesFolder: Bool
+  let removesFolder: Bool
+  /// Whether another instance is the journal, and closes it.
+  private let isHandle: Bool
   private let process = System.process
   /// The outcome of closing; nil before that.
   private let closing = Lock<Result<Void, any Error>?>(nil)
 
   init(_ recovery: Recovery<State>, mode: Mode, options: JournalOptions) throws(JournalError) {
-    format = recovery.format
+    let (folder, format, log, chain) = (recovery.folder, recovery.format, recovery.log, recovery.chain)
     id = format.id
     upcast = try EventUpcast(State.self)
-    folder = recovery.folder
-    url = URL(fileURLWithPath: recovery.folder.path, isDirectory: true)
-    log = recovery.log
+    url = URL(fileURLWithPath: folder.path, isDirectory: true)
     node = recovery.node
     self.options = options
     lock = recovery.lock
     removesFolder = mode == .readWrite && options.logStorage.isTransient
     blobs = recovery.blobs
     damage = recovery.damage
+    isHandle = false
     published = Published(recovery.replayed.version)
-    chain = recovery.chain
     replayedEventCount = recovery.replayed.tally.count
-    healthCheck = HealthCheck(
-      Replay(log: log, format: format), in: folder, through: recovery.replayed.version.head, options: options)
-    follower =
-      mode == .follow
-      ? Follower(
-        Replay(log: log, format: format), in: folder, chain, published: published,
-        recentEntries: recentEntries, options: options) : nil
     guard mode == .readWrite else {
+      let open = OpenLog<State>(
+        folder, format, log, chain, head: recovery.replayed.version.head, keeper: nil, options: options)
+      current = CurrentLog(open)
+      follower =
+        mode == .follow
+        ? Follower(
+          Replay(log: log, format: format), in: folder, chain, published: published,
+          recentEntries: open.recentEntries, options: options) : nil
       committer = nil
-      keeper = nil
+      retention = nil
       return
     }
-    let keeper = LayerKeeper(
-      folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
-      published: published, eventCount: recovery.replayed.eventCount)
+    follower = nil
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
-    var tally = recovery.replayed.tally
-    // The keeper knows how many events there are.
-    tally.count = 0
-    let version = keeper.accept(recovery.replayed.version, tally, moments: recovery.replayed.moments)
+    retention = options.logStorage.isTransient ? nil : options.retention.map { RetentionThread($0) }
+    let (keeper, version) = LayerKeeper.make(
+      folder, format, chain, log, recovery.replayed, published: published, retention: retention,
+      options: options)
     published.publish(version)
     let commits: any CommitLog =
       if let node { node.commits(naming: blobs) } else {
-        LocalCommits(log: log, blobs: blobs, rateLimiter: keeper.rateLimiter)
+        LocalCommits(log, blobs: blobs, rateLimiter: keeper.rateLimiter)
       }
     let committer = Committer(
-      format, schemaVersion: upcast.schema.version, log: log, commits: commits, blobs: blobs,
-      lastWrite: { [folder] in folder.lastWrite }, published: published, keeper: keeper, options: options)
-    self.keeper = keeper
+      id, schemaVersion: upcast.schema.version, Replay(log: log, format: format), commits: commits,
+      blobs: blobs, lastWrite: { folder.lastWrite }, published: published, keeper: keeper, options: options)
     self.committer = committer
+    current = CurrentLog(
+      OpenLog(folder, format, log, chain, head: version.head, keeper: keeper, options: options))
     keeper.store(version, eventCount: 0, freezing: committer.freezeRest)
     keeper.mergeEarlierLayers(freezing: committer.freezeRest)
+  }
+
+  /// The same journal for a background thread, which must not keep the app's instance from being deinitialized and closed.
+  init(handleOf journal: Journal) {
+    id = journal.id
+    url = journal.url
+    blobs = journal.blobs
+    damage = journal.damage
+    upcast = journal.upcast
+    published = journal.published
+    current = journal.current
+    replayedEventCount = journal.replayedEventCount
+    options = journal.options
+    committer = journal.committer
+    retention = journal.retention
+    lock = journal.lock
+    follower = journal.follower
+    node = journal.node
+    removesFolder = journal.removesFolder
+    isHandle = true
   }
 
   // Deinitializing a journal closes it. Everything acknowledged is durable already.
   deinit {
     try? close()
-    guard isForked else { return }
+    guard isForked, !isHandle else { return }
     // Deinitializing these would wait for threads that only the parent has, or end its connection to a server.
     for object in [log, blobs] as [AnyObject] { _ = unsafe Unmanaged.passRetained(object) }
   }
 
   /// Whether this is a forked child of the process that opened the journal.
   private var isForked: Bool { System.process != process }
+
+  // What belongs to the current log. Code that needs several of these from the same log runs in `settled(_:)`.
+
+  package var folder: JournalFolder { current.value.folder }
+  package var format: JournalFormat { current.value.format }
+  package var log: any EntryLog { current.value.log }
+  var chain: LayerChain { current.value.chain }
+  var keeper: LayerKeeper<State>? { current.value.keeper }
+  var recentEntries: RecentEntries { current.value.recentEntries }
 
   // MARK: Opening and closing
 
@@ -158,10 +182,9 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - options: how the journal is kept open.
   /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked` if `mode` is to write and the journal is open for
   ///   writing already, `permission`, `otherModel` if it has the events of another model, `newerFormat`, `olderFormat`,
-  ///   or `damaged` with the first revision that is missing or altered. The folder is then unchanged. If the pruning
-  ///   that ``JournalOptions/retention`` requests fails, the journal opens with all its history.
-  /// - Complexity: O(log n) with layers, and O(m) in the number of events after the newest; O(n) without layers, if
-  ///   everything is checked, or if history is pruned.
+  ///   or `damaged` with the first revision that is missing or altered. The folder is then unchanged.
+  /// - Complexity: O(log n) with layers, and O(m) in the number of events after the newest; O(n) without layers, or if
+  ///   everything is checked.
   public static func open(
     at url: URL, mode: Mode = .readWrite, checking: CheckLevel = .recent,
     options: JournalOptions = JournalOptions()
@@ -173,13 +196,11 @@ public final class Journal<State: EventSourced>: Sendable {
       if let damage = try look.verify(checking).damage { throw damage }
     }
     let recovery = try Recovery<State>(url, mode: mode, options: options)
-    var journal = try Journal(recovery, mode: mode, options: options)
-    if mode == .readWrite, let retention = options.retention {
-      journal = try keeping(retention, of: journal, options: options)
-    }
-    journal.healthCheck.start()
+    let journal = try Journal(recovery, mode: mode, options: options)
+    journal.current.value.healthCheck.start()
     try journal.applyFetchedAsItComes()
     try journal.follower?.start()
+    journal.retention?.begin(Journal(handleOf: journal))
     return journal
   }
 
@@ -194,7 +215,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ) throws -> Journal {
     let recovery = try Recovery<State>(proven: log, folder, format, images: images, damage: damage, options)
     let journal = try Journal(recovery, mode: .readOnly, options: options)
-    journal.healthCheck.start()
+    journal.current.value.healthCheck.start()
     return journal
   }
 
@@ -221,16 +242,17 @@ public final class Journal<State: EventSourced>: Sendable {
   /// returned earlier stay usable. When this returns, or when a sequence of the journal ends, it can be opened again.
   /// Closing twice is allowed: a later call waits for the first one and has the same outcome.
   ///
-  /// A snapshot or layer that is being written is cancelled. But if the next opening would have to replay more than about
-  /// a thousand events or 32 MiB, or events that are in a snapshot, these are written to a layer first, and layers are
-  /// merged if there would be many.
+  /// It takes no longer for a large journal. What is being written or read in the background is cancelled: layers,
+  /// snapshots, an erasure or a pruning. If the next opening would have to replay more than about a thousand events, these
+  /// are written to a layer first, unless they have more than 4 MiB. The next session writes what is left.
   ///
   /// In a forked child of the process that opened the journal, it does nothing: the journal stays open in the parent.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
-  ///   inside the body of a commit; the journal then stays open.
+  ///   inside the body of a commit, and in the progress of an erasure or a pruning; the journal then stays open.
   public func close() throws {
-    if isForked { return }
-    try committer?.checkIsOutsideOfBody()
+    if isForked || isHandle { return }
+    try committer?.checkIsOutsideOfBody("can't close the journal; close it after the commit")
+    try current.checkHasNoTurn("can't close the journal")
     try closing.withLock { outcome in
       if outcome == nil { outcome = Result { try closeOnce() } }
       try outcome?.get()
@@ -238,23 +260,25 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   private func closeOnce() throws {
-    healthCheck.end()
+    retention?.end()
+    try current.close()
+    // From here on, the log is not replaced.
+    let open = current.value
     follower?.end()
     defer {
       lock?.release()
       // The descriptors that the journal had are enough for it now. If it fails nevertheless, a later journal in memory
       // removes the folder.
-      if removesFolder { try? folder.root.remove() }
+      if removesFolder { try? open.folder.root.remove() }
       // Last, because a task for which a sequence ends may open the journal again.
       published.close()
     }
     var failure: (any Error)?
-    keeper?.close()
+    open.keeper?.close()
     do { try committer?.close() } catch { failure = error }
-    if !removesFolder, let committer { keeper?.writeOverdueLayers(freezing: committer.freezeRest) }
+    if !removesFolder, let committer { open.keeper?.writeRest(freezing: committer.freezeRest) }
     blobs.close()
-    chain.close()
-    do { try log.close() } catch { failure = failure ?? error }
+    do { try open.close() } catch { failure = failure ?? error }
     if let failure { throw failure }
   }
 
@@ -385,5 +409,9 @@ public final class Journal<State: EventSourced>: Sendable {
     return committer
   }
 
-  func keeping() throws(JournalError) -> LayerKeeper<State> { try writing().keeper }
+  func keeping() throws(JournalError) -> LayerKeeper<State> {
+    _ = try writing()
+    guard let keeper else { throw JournalError(.readOnly, "the journal was opened for reading only") }
+    return keeper
+  }
 }

@@ -15,8 +15,10 @@ public struct JournalOptions: Sendable {
   /// states, but no more than 256 MiB.
   public var cacheByteCount: Int?
 
-  /// How much history is kept; nil keeps all. Opening for writing prunes older history before it returns.
-  /// The next backup in one file then replaces the older one of that name, and lacks the pruned history.
+  /// How much history is kept; nil keeps all. While the journal is open for writing, older history is pruned in the
+  /// background, if that is due after the opening or after layers were written. If that fails, a notice says why, and the
+  /// next opening tries again. The next backup in one file replaces the older one of that name, and lacks the pruned
+  /// history.
   public var retention: HistoryRetention?
 
   /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. It is

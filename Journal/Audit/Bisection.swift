@@ -35,30 +35,32 @@ extension Journal {
     from first: RevisionSelector = .start, through last: RevisionSelector = .head(),
     where holds: (Version<State>) throws -> Bool
   ) throws -> Bisection {
-    let (first, start) = (try revision(at: first), try revision(at: .start))
-    let last = try revision(at: last)
-    guard first <= last else {
-      throw JournalError(.wrongUse, "revision \(first) is after \(last), so there is nothing between them")
-    }
-    var looks: [Bisection.Look] = []
-    // The latest state before all that remain to be tested.
-    var known = ReplayStart<State>.empty
-    func look(_ revision: Revision) throws -> Bool {
-      let version = try version(at: revision, from: known)
-      let answer = try holds(version)
-      try chain.faults.check()
-      if !answer {
-        known = ReplayStart(revision: revision, state: version.state, eventCount: 0)
+    try settled {
+      let (first, start) = (try revision(at: first), try revision(at: .start))
+      let last = try revision(at: last)
+      guard first <= last else {
+        throw JournalError(.wrongUse, "revision \(first) is after \(last), so there is nothing between them")
       }
-      looks.append(Bisection.Look(revision: revision, holds: answer))
-      return answer
+      var looks: [Bisection.Look] = []
+      // The latest state before all that remain to be tested.
+      var known = ReplayStart<State>.empty
+      func look(_ revision: Revision) throws -> Bool {
+        let version = try version(at: revision, from: known)
+        let answer = try holds(version)
+        try chain.faults.check()
+        if !answer {
+          known = ReplayStart(revision: revision, state: version.state, eventCount: 0)
+        }
+        looks.append(Bisection.Look(revision: revision, holds: answer))
+        return answer
+      }
+      guard try look(last) else { return Bisection(revision: nil, heldBefore: false, looks: looks) }
+      known = .empty
+      let found = try (first..<last).partitionPoint(where: look)
+      let isEarlier = found == first && first > start
+      let heldBefore = isEarlier ? try look(first - 1) : false
+      return Bisection(revision: found, heldBefore: heldBefore, looks: looks)
     }
-    guard try look(last) else { return Bisection(revision: nil, heldBefore: false, looks: looks) }
-    known = .empty
-    let found = try (first..<last).partitionPoint(where: look)
-    let isEarlier = found == first && first > start
-    let heldBefore = isEarlier ? try look(first - 1) : false
-    return Bisection(revision: found, heldBefore: heldBefore, looks: looks)
   }
 
   /// A version from the nearest known state before it.

@@ -36,18 +36,20 @@ extension Journal {
   public func blame(
     _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
   ) throws -> [Blame]? {
-    let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
-    guard let record = try row(of: entity, after: newest)?.record else { return nil }
-    var parts: [(key: FieldKey, value: FieldValue)] = []
-    record.visit { parts.append(($0, $1)) }
-    var setters = try setters(of: parts.map(\.key), in: entity, from: newest)
-    if findsOrigin { try findOrigins(&setters, of: parts, in: entity) }
-    return parts.compactMap { key, value in
-      setters[key].map { setter in
-        Blame(
-          key: key, value: value, revision: setter.revision, date: setter.date.date,
-          clockDate: setter.clockDate.date, author: setter.words.author, note: setter.words.note,
-          isPruned: setter.isPruned, isAnnotationErased: setter.annotation == nil)
+    try settled {
+      let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
+      guard let record = try row(of: entity, after: newest)?.record else { return nil }
+      var parts: [(key: FieldKey, value: FieldValue)] = []
+      record.visit { parts.append(($0, $1)) }
+      var setters = try setters(of: parts.map(\.key), in: entity, from: newest)
+      if findsOrigin { try findOrigins(&setters, of: parts, in: entity) }
+      return parts.compactMap { key, value in
+        setters[key].map { setter in
+          Blame(
+            key: key, value: value, revision: setter.revision, date: setter.date.date,
+            clockDate: setter.clockDate.date, author: setter.words.author, note: setter.words.note,
+            isPruned: setter.isPruned, isAnnotationErased: setter.annotation == nil)
+        }
       }
     }
   }

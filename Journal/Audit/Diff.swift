@@ -10,10 +10,12 @@ extension Journal {
   public func diff(
     from first: RevisionSelector, to second: RevisionSelector = .head()
   ) throws -> [EntityDifference] {
-    let (from, to) = (try revision(at: first), try revision(at: second))
-    if from == to { return [] }
-    let differences = try differences(after: min(from, to), through: max(from, to))
-    return from < to ? differences : differences.map(\.reversed)
+    try settled {
+      let (from, to) = (try revision(at: first), try revision(at: second))
+      if from == to { return [] }
+      let differences = try differences(after: min(from, to), through: max(from, to))
+      return from < to ? differences : differences.map(\.reversed)
+    }
   }
 
   /// The differences of some entities between two points in time, in the order of kinds and numbers.
@@ -24,11 +26,13 @@ extension Journal {
   public func diff(
     of entities: some Sequence<EntityKey>, from first: RevisionSelector, to second: RevisionSelector = .head()
   ) throws -> [EntityDifference] {
-    let (from, to) = (try revision(at: first), try revision(at: second))
-    return try Set(entities).sorted().compactMap { entity in
-      let old = try self.entity(entity, asOf: .revision(from))?.record
-      let new = try self.entity(entity, asOf: .revision(to))?.record
-      return old == new ? nil : EntityDifference(entity: entity, old: old, new: new)
+    try settled {
+      let (from, to) = (try revision(at: first), try revision(at: second))
+      return try Set(entities).sorted().compactMap { entity in
+        let old = try self.entity(entity, asOf: .revision(from))?.record
+        let new = try self.entity(entity, asOf: .revision(to))?.record
+        return old == new ? nil : EntityDifference(entity: entity, old: old, new: new)
+      }
     }
   }
 

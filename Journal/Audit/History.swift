@@ -78,33 +78,35 @@ extension Journal {
   package func history(
     of entity: EntityKey, asOf selector: RevisionSelector, limit: Int, byteLimit: Int
   ) throws -> [EntityChange] {
-    guard limit > 0 else { return [] }
-    var events: [PastEvent] = []
-    let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
-    var payloadByteCount = 0
-    try readBack(from: newest, over: entity) { event throws(JournalError) in
-      events.append(event)
-      payloadByteCount += event.event.payload.count
-      return events.count < limit && payloadByteCount < byteLimit
-    }
-    // The values before an event follow from earlier events, so the oldest comes first here.
-    var version = RecordVersion(try row(of: entity, after: events.last?.event.previous ?? 0)?.record)
-    var history: [EntityChange?] = []
-    history.reserveCapacity(events.count)
-    // The oldest changes are dropped again if the newer ones fill the limit.
-    var (start, byteCount) = (0, 0)
-    for event in events.reversed() {
-      let change = event.entityChange(of: version, pruned: format.head.revision)
-      version.apply(event.event.change)
-      history.append(change)
-      byteCount += change.byteCount
-      while byteCount > byteLimit, start < history.count - 1 {
-        byteCount -= history[start]?.byteCount ?? 0
-        history[start] = nil
-        start += 1
+    try settled {
+      guard limit > 0 else { return [] }
+      var events: [PastEvent] = []
+      let newest = try newestEvent(of: entity, atOrBefore: try revision(at: selector))
+      var payloadByteCount = 0
+      try readBack(from: newest, over: entity) { event throws(JournalError) in
+        events.append(event)
+        payloadByteCount += event.event.payload.count
+        return events.count < limit && payloadByteCount < byteLimit
       }
+      // The values before an event follow from earlier events, so the oldest comes first here.
+      var version = RecordVersion(try row(of: entity, after: events.last?.event.previous ?? 0)?.record)
+      var history: [EntityChange?] = []
+      history.reserveCapacity(events.count)
+      // The oldest changes are dropped again if the newer ones fill the limit.
+      var (start, byteCount) = (0, 0)
+      for event in events.reversed() {
+        let change = event.entityChange(of: version, pruned: format.head.revision)
+        version.apply(event.event.change)
+        history.append(change)
+        byteCount += change.byteCount
+        while byteCount > byteLimit, start < history.count - 1 {
+          byteCount -= history[start]?.byteCount ?? 0
+          history[start] = nil
+          start += 1
+        }
+      }
+      return history[start...].reversed().compactMap { $0 }
     }
-    return history[start...].reversed().compactMap { $0 }
   }
 }
 

@@ -9,8 +9,10 @@ extension Journal {
   /// - Complexity: as many reads of the log as the entity has events between two checkpoints of the layers, whatever the
   ///   size of the journal; without layers O(h) for h events of the entity.
   public func entity(_ entity: EntityKey, asOf selector: RevisionSelector) throws -> EntityRow? {
-    let revision = try revision(at: selector)
-    return try row(of: entity, after: try newestEvent(of: entity, atOrBefore: revision))
+    try settled {
+      let revision = try revision(at: selector)
+      return try row(of: entity, after: try newestEvent(of: entity, atOrBefore: revision))
+    }
   }
 
   /// The parts that an event changes, with their old and new values.
@@ -18,16 +20,19 @@ extension Journal {
   /// - Throws: ``JournalError`` with code `damaged` if an entry is missing or altered.
   /// - Complexity: O(k) reads of the log, where the newest event that set the same parts is k events back.
   public func parts(changedBy event: JournalEvent) throws -> [PartChange] {
-    switch event.change {
-    case .erased: return []
-    case .add(let record): return EntityRecord.differences(from: nil, to: record)
-    case .delete:
-      return EntityRecord.differences(from: try row(of: event.entity, after: event.previous)?.record, to: nil)
-    case .update(let changes):
-      var new: [(key: FieldKey, value: FieldValue?)] = []
-      changes.visit { new.append(($0, $1)) }
-      let old = try values(of: Set(new.map(\.key)), in: event.entity, after: event.previous)
-      return new.map { PartChange(key: $0.key, old: old[$0.key] ?? nil, new: $0.value) }
+    try settled {
+      switch event.change {
+      case .erased: return []
+      case .add(let record): return EntityRecord.differences(from: nil, to: record)
+      case .delete:
+        return EntityRecord.differences(
+          from: try row(of: event.entity, after: event.previous)?.record, to: nil)
+      case .update(let changes):
+        var new: [(key: FieldKey, value: FieldValue?)] = []
+        changes.visit { new.append(($0, $1)) }
+        let old = try values(of: Set(new.map(\.key)), in: event.entity, after: event.previous)
+        return new.map { PartChange(key: $0.key, old: old[$0.key] ?? nil, new: $0.value) }
+      }
     }
   }
 

@@ -77,6 +77,12 @@ final class BatchWriter: Sendable {
     }
   }
 
+  /// Takes no more commits. Called while none is in progress.
+  func refuse(because cause: JournalError) {
+    queue.withLock { $0.refuse(.poisoned(cause)) }
+    options.note(.error, "the journal takes no more commits until it is opened again", cause: cause)
+  }
+
   /// Ends the leading thread after its batches.
   func close() { leader.close() }
 }

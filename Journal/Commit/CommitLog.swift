@@ -1,3 +1,5 @@
+import Locks
+
 /// The log as commits need it: what appending means for those who wait, and what other nodes add.
 ///
 /// ``LocalCommits`` only appends. A ``MultiWriterLog``, to which other nodes append too, makes another one.
@@ -48,12 +50,18 @@ extension CommitQueue.Work {
   }
 }
 
-/// A log to which only this process appends.
-struct LocalCommits: CommitLog {
-  let log: any EntryLog
-  let blobs: BlobStore
-  /// Told of each append.
-  let rateLimiter: RateLimiter
+/// A log to which only this process appends. An erasure or a pruning replaces it while no batch is in progress.
+final class LocalCommits: CommitLog {
+  private let blobs: BlobStore
+  /// The rate limiter is told of each append.
+  private let current: Lock<(log: any EntryLog, rateLimiter: RateLimiter)>
+
+  init(_ log: any EntryLog, blobs: BlobStore, rateLimiter: RateLimiter) {
+    self.blobs = blobs
+    current = Lock((log, rateLimiter))
+  }
+
+  func use(_ log: any EntryLog, _ rateLimiter: RateLimiter) { current.withLock { $0 = (log, rateLimiter) } }
 
   var isShared: Bool { false }
   var fetched: Revision { 0 }
@@ -63,6 +71,7 @@ struct LocalCommits: CommitLog {
   func append(_ work: CommitQueue.Work) throws(AppendFailure) {
     try work.flushBlobs(in: blobs)
     guard let first = work.entries.first else { return }
+    let (log, rateLimiter) = current.withLock { $0 }
     try log.append(work.entries, after: first.revision - 1)
     rateLimiter.noteCommit()
   }

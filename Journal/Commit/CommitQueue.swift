@@ -110,7 +110,7 @@ package struct CommitQueue: Sendable {
   }
 
   /// Refuses further commits. Accepted entries are still written.
-  mutating func close() {
-    if refusal == nil { refusal = .closed() }
+  mutating func refuse(_ error: JournalError) {
+    if refusal == nil { refusal = error }
   }
 }

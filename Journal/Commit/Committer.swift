@@ -27,6 +27,8 @@ final class Committer<State: EventSourced>: Sendable {
     /// How often entries had been withdrawn when this was accepted.
     var withdrawalCount = 0
     var salts = RandomBytes()
+    /// Notified of each published version, in order.
+    var keeper: LayerKeeper<State>
     /// The newest requested checkpoint, and the accepted entry that has it; nil if the next entry gets it.
     var checkpoint: (value: Checkpoint, carrier: Revision?)?
 
@@ -39,34 +41,32 @@ final class Committer<State: EventSourced>: Sendable {
   private let schemaVersion: Int
   private let entryByteLimit: Int
   private let log: any CommitLog
-  let replay: Replay<State>
+  /// Replays the commits of other nodes.
+  private let replay: Replay<State>
   private let blobs: BlobStore
   /// When the journal's files were written last, by the clock.
   private let lastWrite: @Sendable () -> Timestamp?
   private let options: JournalOptions
-  /// Notified of each published version, in order.
-  let keeper: LayerKeeper<State>
   let writeLock: WriteLock<Accepted>
   private let writer: BatchWriter
   let published: Published<State>
 
   init(
-    _ format: JournalFormat, schemaVersion: Int, log: any EntryLog, commits: any CommitLog, blobs: BlobStore,
+    _ id: JournalID, schemaVersion: Int, _ replay: Replay<State>, commits: any CommitLog, blobs: BlobStore,
     lastWrite: @escaping @Sendable () -> Timestamp?, published: Published<State>,
     keeper: LayerKeeper<State>, options: JournalOptions
   ) {
-    id = format.id
+    self.id = id
     self.schemaVersion = schemaVersion
     self.log = commits
-    entryByteLimit = log.limits.appendByteCount
-    replay = Replay(log: log, format: format)
+    entryByteLimit = replay.log.limits.appendByteCount
+    self.replay = replay
     self.blobs = blobs
     self.lastWrite = lastWrite
     self.published = published
     self.options = options
-    self.keeper = keeper
-    writeLock = WriteLock(Accepted(version: published.version))
-    writer = BatchWriter(commits, log.limits, options: options)
+    writeLock = WriteLock(Accepted(version: published.version, keeper: keeper))
+    writer = BatchWriter(commits, replay.log.limits, options: options)
   }
 
   var isShared: Bool { log.isShared }
@@ -174,20 +174,20 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.batch = nil
     // Otherwise a requested checkpoint would be lost.
     if accepted.checkpoint?.carrier ?? 0 > accepted.version.revision { accepted.checkpoint?.carrier = nil }
-    keeper.withdraw(to: accepted.version)
+    accepted.keeper.withdraw(to: accepted.version)
   }
 
   private func run(
     _ body: (inout Draft<State>) throws -> Void, of request: CommitRequest, on accepted: inout Accepted
   ) throws -> PreparedCommit {
-    let base = accepted.version
+    let (base, keeper) = (accepted.version, accepted.keeper)
     let revision = base.revision + 1
     // Only a forged history comes so far.
     guard revision < NumberLimit.revision else {
       throw JournalError(.tooLarge, "a journal has \(NumberLimit.revision - 1) entries at most")
     }
     let clock = try request.clock(after: base.head, lastWrite: lastWrite)
-    var draft = Draft(base: base, date: clock.date.date, journal: id)
+    var draft = Draft(base: base, date: clock.date.date, journal: id, chain: keeper.chain)
     let result = Result {
       try request.check(base)
       try body(&draft)
@@ -227,7 +227,7 @@ final class Committer<State: EventSourced>: Sendable {
     let (batch, leads) = try writer.queue.withLock { queue throws(JournalError) in
       try queue.enter(
         entry, eventCount: events.count, blobs: named, after: accepted.withdrawalCount
-      ) { [self] eventCount in publish(version, eventCount: eventCount) }
+      ) { [self] eventCount in publish(version, eventCount: eventCount, keeper) }
     }
     accepted.version = version
     accepted.batch = batch
@@ -262,18 +262,22 @@ final class Committer<State: EventSourced>: Sendable {
         named.insert(blob)
       }
     }
+    if !named.isEmpty { blobs.noteNamed(named) }
     return named
   }
 
-  private func publish(_ version: Version<State>, eventCount: Int) {
+  private func publish(_ version: Version<State>, eventCount: Int, _ keeper: LayerKeeper<State>) {
     // The keeper first, because versions of other nodes may follow as soon as it is published.
     keeper.store(version, eventCount: eventCount, freezing: freezeRest)
     published.publish(version)
   }
 
   /// Puts the digest of a state into the next entry.
-  func note(_ checkpoint: Checkpoint) {
-    try? writeLock.take { accepted in accepted.checkpoint = (checkpoint, nil) }
+  /// - Parameter keeper: that of the log that made the state. The state of a log that was replaced may differ.
+  func note(_ checkpoint: Checkpoint, of keeper: LayerKeeper<State>) {
+    try? writeLock.take { accepted in
+      if accepted.keeper === keeper { accepted.checkpoint = (checkpoint, nil) }
+    }
   }
 
   /// Freezes the changes of the newest version above its layers, if no commit is in progress.
@@ -283,10 +287,10 @@ final class Committer<State: EventSourced>: Sendable {
     _ = try? writeLock.takeIfFree { accepted in
       // Changes in progress are frozen by their own commit or by the next.
       guard accepted.version.head == published.version.head,
-        let frozen = keeper.freezeRest(of: accepted.version)
+        let frozen = accepted.keeper.freezeRest(of: accepted.version)
       else { return }
       accepted.version = frozen
-      publish(frozen, eventCount: 0)
+      publish(frozen, eventCount: 0, accepted.keeper)
     }
   }
 
@@ -320,18 +324,50 @@ final class Committer<State: EventSourced>: Sendable {
       let next = min(last, first + step.entryCount - 1)
       var state = accepted.version.state
       let byteCount = state.changedByteCount
-      let applied = try keeper.faults.checking { () throws(JournalError) in
+      let applied = try accepted.keeper.faults.checking { () throws(JournalError) in
         try replay.apply(first, through: next, to: &state)
       }
       step.adapt(toByteCount: state.changedByteCount - byteCount)
-      accepted.version = keeper.accept(Version(head: try replay.head(at: next), state: state), applied)
+      accepted.version = accepted.keeper.accept(
+        Version(head: try replay.head(at: next), state: state), applied)
       accepted.batch = nil
-      publish(accepted.version, eventCount: applied.count)
+      publish(accepted.version, eventCount: applied.count, accepted.keeper)
     }
   }
 
   private func isUnderWay(_ accepted: Accepted) -> Bool {
     accepted.batch != nil && accepted.version.head != published.version.head
+  }
+
+  // MARK: Replacing the log
+
+  /// Replaces the log to which commits are appended. Meanwhile, no commit is in progress, and further ones wait.
+  /// - Parameter replace: makes the new log of what is durable, and returns it with its newest version. If it throws,
+  ///   commits continue with the old log.
+  func replaceLog(
+    by replace: () throws -> (any EntryLog, LayerKeeper<State>, Version<State>)
+  ) throws {
+    guard let local = log as? LocalCommits else {
+      throw JournalError(.wrongUse, "the log of a shared journal can't be replaced")
+    }
+    try writeLock.take { accepted in
+      try update(&accepted)
+      // If the batch fails, its entries are withdrawn, and only durable ones are left.
+      if accepted.batch?.wait() != nil { try update(&accepted) }
+      let new: (any EntryLog, LayerKeeper<State>, Version<State>)
+      do { new = try replace() } catch {
+        // What is appended to the old log may not be in the journal's log after a power loss.
+        if let error = error as? JournalError, error.code == .outcomeUnknown { writer.refuse(because: error) }
+        throw error
+      }
+      let (log, keeper, version) = new
+      local.use(log, keeper.rateLimiter)
+      accepted.version = version
+      accepted.batch = nil
+      accepted.keeper = keeper
+      // The digest of a state that may have had what was erased.
+      accepted.checkpoint = nil
+    }
   }
 
   // MARK: Closing
@@ -347,18 +383,16 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// Fails inside the body of a commit, because closing would wait for that commit.
-  func checkIsOutsideOfBody() throws(JournalError) {
-    if writeLock.isTakenByThisThread {
-      throw JournalError(.wrongUse, "a commit's body can't close the journal; close it after the commit")
-    }
+  /// Fails inside the body of a commit, for which the caller would wait.
+  func checkIsOutsideOfBody(_ what: String) throws(JournalError) {
+    if writeLock.isTakenByThisThread { throw JournalError(.wrongUse, "a commit's body \(what)") }
   }
 
   /// Waits for commits in progress and refuses all others.
   func close() throws {
     defer { writer.close() }
     let last = try writeLock.take { accepted in
-      writer.queue.withLock { $0.close() }
+      writer.queue.withLock { $0.refuse(.closed()) }
       return accepted.batch
     }
     _ = last?.wait()

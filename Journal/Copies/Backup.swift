@@ -53,16 +53,18 @@ extension Journal {
   public func backup(
     to url: URL, sharesImages: Bool = true, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> BackupReport {
-    let path = try JournalFolder.path(of: url)
-    try checkIsOutside(path)
-    let last = head
-    try folder.checkLogIsCurrent()
-    if let status = try Folder.status(ofPath: path), status.kind == .folder,
-      try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
-    {
-      return try update(url, through: last, sharesImages: sharesImages, progress)
+    try copying(progress) { observer in
+      let path = try JournalFolder.path(of: url)
+      try checkIsOutside(path)
+      let last = head
+      try folder.checkLogIsCurrent()
+      if let status = try Folder.status(ofPath: path), status.kind == .folder,
+        try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
+      {
+        return try update(url, through: last, sharesImages: sharesImages, observer)
+      }
+      return try copy(to: url, through: last, sharesImages: sharesImages, isBackup: true, observer)
     }
-    return try copy(to: url, through: last, sharesImages: sharesImages, isBackup: true, progress)
   }
 
   /// Creates a journal with this one's entries up to a point in time: the same history and digests, with the images
@@ -84,11 +86,13 @@ extension Journal {
     to url: URL, through selector: RevisionSelector = .head(),
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws {
-    try checkIsOutside(try JournalFolder.path(of: url))
-    let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
-    try folder.checkLogIsCurrent()
-    // A journal for further work does not share files.
-    _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, progress)
+    try copying(progress) { observer in
+      try checkIsOutside(try JournalFolder.path(of: url))
+      let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
+      try folder.checkLogIsCurrent()
+      // A journal for further work does not share files.
+      _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, observer)
+    }
   }
 
   private func copy(

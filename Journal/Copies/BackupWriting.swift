@@ -85,60 +85,62 @@ extension Journal {
   public func backup(
     progress: (CopyProgress) throws -> Void = { _ in }, write: (Data) throws -> Void
   ) throws -> BackupReport {
-    let last = head
-    try folder.checkLogIsCurrent()
-    var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
-    let images = try folder.openImages()
-    var buffer = Data()
-    func put(_ bytes: some Collection<UInt8>) throws {
-      buffer.append(contentsOf: bytes)
-      guard buffer.count >= BackupFile.pieceByteCount else { return }
-      try write(buffer)
-      buffer.removeAll(keepingCapacity: true)
-    }
-    try put(BackupFile.magic + [BackupFile.version])
-    try put(BackupFile.head(.format, byteCount: format.bytes.count) + format.bytes)
-    if let base = format.base {
-      try base.check()
-      try put(BackupFile.head(.base, byteCount: base.byteCount))
-      var pieces = BasePieces(base)
-      while let piece = try pieces.next() { try put(piece) }
-    }
-    var written: Set<Blob> = []
-    try readPieces(after: format.head, through: last, progress) { piece, blobs, _ in
-      for blob in blobs where written.insert(blob).inserted {
-        if let shared = self.blobs.shared, try images?.status(of: blob.digest.hex) == nil {
-          try put(BackupFile.head(of: blob))
-          try shared.read(blob) { try put($0) }
-        } else {
-          do {
-            // Opened first, because its error is the most precise.
-            var file = try BlobFile(blob, in: images, at: folder.images)
+    try copying(progress) { observer in
+      let last = head
+      try folder.checkLogIsCurrent()
+      var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
+      let images = try folder.openImages()
+      var buffer = Data()
+      func put(_ bytes: some Collection<UInt8>) throws {
+        buffer.append(contentsOf: bytes)
+        guard buffer.count >= BackupFile.pieceByteCount else { return }
+        try write(buffer)
+        buffer.removeAll(keepingCapacity: true)
+      }
+      try put(BackupFile.magic + [BackupFile.version])
+      try put(BackupFile.head(.format, byteCount: format.bytes.count) + format.bytes)
+      if let base = format.base {
+        try base.check()
+        try put(BackupFile.head(.base, byteCount: base.byteCount))
+        var pieces = BasePieces(base)
+        while let piece = try pieces.next() { try put(piece) }
+      }
+      var written: Set<Blob> = []
+      try readPieces(after: format.head, through: last, observer) { piece, blobs, _ in
+        for blob in blobs where written.insert(blob).inserted {
+          if let shared = self.blobs.shared, try images?.status(of: blob.digest.hex) == nil {
             try put(BackupFile.head(of: blob))
-            while case let piece = try file.next(), !piece.isEmpty {
-              try Task.checkCancellation()
-              try put(piece)
+            try shared.read(blob) { try put($0) }
+          } else {
+            do {
+              // Opened first, because its error is the most precise.
+              var file = try BlobFile(blob, in: images, at: folder.images)
+              try put(BackupFile.head(of: blob))
+              while case let piece = try file.next(), !piece.isEmpty {
+                try Task.checkCancellation()
+                try put(piece)
+              }
+            } catch let error as JournalError {
+              throw explained(error, of: blob, in: piece)
             }
-          } catch let error as JournalError {
-            throw explained(error, of: blob, in: piece)
           }
+          report.copiedImageCount += 1
+          report.copiedImageByteCount += blob.byteCount
         }
-        report.copiedImageCount += 1
-        report.copiedImageByteCount += blob.byteCount
+        for entry in piece {
+          var head = BackupFile.head(.entry, byteCount: 8 + entry.bytes.count)
+          head.append(bigEndian: UInt64(entry.revision))
+          try put(head)
+          try put(entry.bytes)
+          report.entryCount += 1
+          report.entryByteCount += entry.bytes.count
+        }
       }
-      for entry in piece {
-        var head = BackupFile.head(.entry, byteCount: 8 + entry.bytes.count)
-        head.append(bigEndian: UInt64(entry.revision))
-        try put(head)
-        try put(entry.bytes)
-        report.entryCount += 1
-        report.entryByteCount += entry.bytes.count
-      }
+      let receipt = Array(report.receipt.description.utf8)
+      try put(BackupFile.head(.receipt, byteCount: receipt.count) + receipt)
+      try write(buffer)
+      return report
     }
-    let receipt = Array(report.receipt.description.utf8)
-    try put(BackupFile.head(.receipt, byteCount: receipt.count) + receipt)
-    try write(buffer)
-    return report
   }
 }
 

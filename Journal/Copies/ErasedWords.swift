@@ -32,6 +32,9 @@ struct ErasedWords {
     pruned = past.isEmpty ? 0 : base
   }
 
+  /// Adds an entry that changed an erased entity. Then comes ``find(in:)`` for it.
+  mutating func touch(_ revision: Revision) { entries.insert(revision) }
+
   /// Adds an entry that quotes one of those before it.
   mutating func find(in entry: EntryDecoder) throws(JournalError) {
     guard let annotation = try entry.annotation(), entries.contains(entry.revision) || isCopy(annotation)

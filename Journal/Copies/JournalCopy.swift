@@ -8,6 +8,8 @@ package final class JournalCopy {
   package let log: any EntryLog
   private let first: Head
   package private(set) var head: Head
+  /// The newest entry that was read back.
+  private var proven: Head
   private(set) var entryByteCount = 0
 
   var entryCount: Int { head.revision - first.revision }
@@ -22,6 +24,7 @@ package final class JournalCopy {
     self.log = log
     self.head = head
     first = head
+    proven = head
     try log.beginWriting()
   }
 
@@ -56,10 +59,10 @@ package final class JournalCopy {
     entryByteCount += byteCount
   }
 
-  /// Reads back the appended entries.
+  /// Reads back the entries that were appended since the last call.
   /// - Throws: ``JournalError`` with code `damaged` if they differ from what was written.
   package func prove(_ observer: CopyObserver) throws {
-    var reader = EntryReader(log, journal: journal, after: first)
+    var reader = EntryReader(log, journal: journal, after: proven)
     while try reader.next(through: head.revision) != nil {
       try Task.checkCancellation()
       try observer(CopyProgress(phase: .proving, done: reader.head.revision, all: head.revision))
@@ -69,6 +72,7 @@ package final class JournalCopy {
         .damaged, "the copy reads back differently from what was written; use another drive",
         revision: head.revision, path: folder.path)
     }
+    proven = head
   }
 
   /// Makes the mark of the newest entry durable and closes the log. Must always be called.

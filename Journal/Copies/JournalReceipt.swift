@@ -86,11 +86,13 @@ extension Journal {
   ///   decided any more.
   /// - Complexity: O(1); ``verify(_:progress:)`` proves that the earlier entries are intact.
   public func contains(_ receipt: JournalReceipt) throws -> Bool {
-    guard receipt.journal == id, receipt.revision <= head.revision else { return false }
-    if receipt.revision == 0 { return receipt.digest == format.digest }
-    if let base = format.base, receipt.revision < base.head.revision {
-      throw base.pruned("a receipt of revision \(receipt.revision) can't be proven any more")
+    try settled {
+      guard receipt.journal == id, receipt.revision <= head.revision else { return false }
+      if receipt.revision == 0 { return receipt.digest == format.digest }
+      if let base = format.base, receipt.revision < base.head.revision {
+        throw base.pruned("a receipt of revision \(receipt.revision) can't be proven any more")
+      }
+      return try Replay<State>(log: log, format: format).head(at: receipt.revision).digest == receipt.digest
     }
-    return try Replay<State>(log: log, format: format).head(at: receipt.revision).digest == receipt.digest
   }
 }

@@ -12,9 +12,9 @@ import Foundation
 ///    `entries.new`, and then the two logs. After any crash, the journal has the old log or the new one. If it has the
 ///    old one, the layers and snapshots are exchanged back.
 ///
-/// The caller holds the journal's lock for writing.
+/// The caller holds the journal's lock for writing, and from step 4 on commits to neither log until it has the new one open.
 final class LogReplacement {
-  private static let buildingName = "entries" + Folder.temporarySuffix
+  static let buildingName = "entries" + Folder.temporarySuffix
 
   let copy: JournalCopy
   var base: HistoryBase? { format.base }
@@ -23,14 +23,17 @@ final class LogReplacement {
   private let building: Folder
   /// The FORMAT for the new log.
   let format: JournalFormat
+  private let oldFormat: JournalFormat
   /// Whether the journal's FORMAT already announces what the new log has: a base, or none.
   private let isFormatWritten: Bool
+  private var isExchanging = false
 
   /// - Parameter base: writes the base into the folder of the new log, or returns nil if history begins with entry 1.
   init(
     in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
   ) throws(JournalError) {
     folder = place.folder
+    oldFormat = place.format
     storage = place.options.logStorage
     try folder.checkIsNotShared()
     try Self.removeBuilding(in: folder)
@@ -62,8 +65,12 @@ final class LogReplacement {
     for name in names { try building.removeFolder(name) }
   }
 
-  /// Removes the new log; the journal is unchanged.
+  /// Removes the new log; the journal is unchanged. After ``exchange(removing:)`` has begun, this does nothing.
   func cancel() {
+    if !isExchanging { removeNewLog() }
+  }
+
+  private func removeNewLog() {
     try? copy.close()
     try? Self.removeBuilding(in: folder)
     for name in [ReplacementRecord.fileName, "FORMAT"] {
@@ -75,6 +82,15 @@ final class LogReplacement {
   /// afterwards.
   /// - Parameter images: the digests of images that only the old log needs.
   func commit(removing images: [ContentDigest]) throws(JournalError) {
+    try exchange(removing: images)
+    try finish(removing: images)
+  }
+
+  /// Closes the new log and puts it in the place of the old one. If this fails, the journal is unchanged, and the new log
+  /// is removed.
+  /// - Parameter images: those that ``finish(removing:by:)`` removes.
+  func exchange(removing images: [ContentDigest]) throws(JournalError) {
+    isExchanging = true
     do throws(JournalError) {
       try copy.close()
       let record = ReplacementRecord(revision: copy.head.revision, digest: copy.head.digest, images: images)
@@ -85,21 +101,50 @@ final class LogReplacement {
       if try folder.openSnapshots() != nil { try Self.exchange("snapshots", of: folder, in: building) }
       try folder.root.exchange("entries", with: "entries", in: building)
     } catch {
-      do throws(JournalError) {
-        try Self.putSnapshotsBack(folder)
-        try folder.root.removeFile(ReplacementRecord.fileName)
-        cancel()
-      } catch {
-        // The next opening for writing does the rest.
-        try? copy.close()
-      }
+      withdraw()
       throw error
     }
     do throws(JournalError) {
       try folder.root.flush()
       try building.flush()
+    } catch { throw unknown(error) }
+  }
+
+  /// Puts the old log back after ``exchange(removing:)``. Nothing may have been appended to the new one.
+  /// - Throws: ``JournalError`` with code `outcomeUnknown`: either log may be the journal's after a power loss.
+  func putBack() throws(JournalError) {
+    do throws(JournalError) {
+      try Self.exchange("entries", of: folder, in: building)
+    } catch { throw unknown(error) }
+    withdraw()
+  }
+
+  private func unknown(_ cause: JournalError) -> JournalError {
+    JournalError(
+      .outcomeUnknown,
+      "the new log was put in the place of the old one, and this may not be durable; close the journal and open it again",
+      path: cause.path, cause: cause)
+  }
+
+  /// Removes what announces the new log, and the new log. What fails here is left to the next opening for writing.
+  private func withdraw() {
+    try? copy.close()
+    do throws(JournalError) {
+      try Self.putSnapshotsBack(folder)
+      if !isFormatWritten { try folder.root.write("FORMAT", oldFormat.bytes) }
+      try folder.root.removeFile(ReplacementRecord.fileName)
+    } catch { return }
+    removeNewLog()
+  }
+
+  /// Removes what only the old log had.
+  /// - Parameter remove: removes an image from a folder.
+  func finish(
+    removing images: [ContentDigest], by remove: ImageRemoval = LogReplacement.remove
+  ) throws(JournalError) {
+    do throws(JournalError) {
       if format.base == nil, !isFormatWritten { try folder.root.write("FORMAT", format.bytes) }
-      try Self.finish(folder, removing: images, storage)
+      try Self.finish(folder, removing: images, by: remove, storage)
     } catch {
       throw JournalError(
         .outcomeUnknown,
@@ -108,10 +153,16 @@ final class LogReplacement {
     }
   }
 
+  typealias ImageRemoval = (ContentDigest, Folder) throws(JournalError) -> Void
+
+  static func remove(_ image: ContentDigest, from images: Folder) throws(JournalError) {
+    try images.removeFile(image.hex)
+  }
+
   /// Completes a replacement that a crash has interrupted, after the log of the journal was found intact.
   static func recover<State: EventSourced>(
     _ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat, _: State.Type,
-    _ options: JournalOptions
+    by remove: ImageRemoval = LogReplacement.remove, _ options: JournalOptions
   ) throws(JournalError) {
     if format.announcesBase != (format.base != nil) {
       try folder.root.write("FORMAT", format.bytes)
@@ -147,14 +198,15 @@ final class LogReplacement {
         try putSnapshotsBack(folder)
       }
     }
-    try finish(folder, removing: images.sorted { $0.hex < $1.hex }, options.logStorage)
+    try finish(folder, removing: images.sorted { $0.hex < $1.hex }, by: remove, options.logStorage)
   }
 
   private static func finish(
-    _ folder: JournalFolder, removing images: [ContentDigest], _ storage: any LogStorage
+    _ folder: JournalFolder, removing images: [ContentDigest], by remove: ImageRemoval,
+    _ storage: any LogStorage
   ) throws(JournalError) {
     if !images.isEmpty, let names = try folder.openImages() {
-      for image in images { try names.removeFile(image.hex) }
+      for image in images { try remove(image, names) }
       try names.flush()
     }
     try keepForeignFiles(of: folder, storage)

@@ -47,19 +47,49 @@ extension Journal {
   /// in one file is replaced as a whole by the next ``backup(toFile:progress:)`` of that name, and then begins where the
   /// journal does.
   ///
-  /// The journal must be closed. After a crash either everything is pruned, or nothing.
+  /// Commits, readers and sequences continue; commits wait only for a moment at the end. A reader of entries that are
+  /// pruned meanwhile gets the error `pruned`. A second erasure or pruning waits for the first. From a task, call it in
+  /// ``read(_:)``. After a crash either everything is pruned, or nothing.
   /// - Parameters:
   ///   - selector: the point. Nothing happens if history begins there already, or later.
-  ///   - url: the journal's folder.
   ///   - reason: why; it is the note of the new entry.
   ///   - author: who does it.
+  ///   - progress: called with the progress; an error that it throws, cancelling the task, or closing the journal ends the
+  ///     work, and nothing is pruned.
+  /// - Throws: ``JournalError`` as ``revision(at:)`` does, but not `pruned`; as
+  ///   ``erase(_:reason:by:includingWords:progress:)`` does; `wrongUse` for a model without ``EventSourced/parts``.
+  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten. The state is in memory until new layers
+  ///   are written.
+  @discardableResult
+  public func prune(
+    before selector: RevisionSelector, reason: String = "", by author: String = "",
+    progress: (CopyProgress) throws -> Void = { _ in }
+  ) throws -> PruningReport {
+    var unchanged: PruningScope?
+    let pruned = try replaceLog(progress) { observer -> PruningRewriting<State>? in
+      let newest = head
+      let scope = try pruningScope(try pruningPoint(selector), through: newest, observer)
+      guard scope.entryCount > 0 else {
+        unchanged = scope
+        return nil
+      }
+      return PruningRewriting(
+        scope, considered: newest, tables: try tables(at: scope.base.revision), format, upcast.schema,
+        annotation: EntryAnnotation(
+          author: author, note: reason, metadata: [PruningMetadata.prunes: "\(scope.base.revision)"]),
+        byteCount: max(try log.byteCount() - scope.entryByteCount, 0))
+    }
+    if let (rewriting, head) = pruned { return rewriting.scope.report(head) }
+    guard let unchanged else { preconditionFailure("without a rewriting, there is a scope") }
+    return unchanged.report(head)
+  }
+
+  /// Prunes a closed journal, as ``prune(before:reason:by:progress:)`` does.
+  /// - Parameters:
+  ///   - url: the journal's folder.
   ///   - isDryRun: whether to only report what would be removed.
   ///   - options: whose log receives the notices.
-  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work, and
-  ///     nothing is pruned.
-  /// - Throws: ``JournalError`` as `open` and ``revision(at:)`` do, but not `pruned`; `wrongUse` for a shared journal,
-  ///   and for a model without ``EventSourced/parts``; `io` if the disk is full.
-  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten.
+  /// - Throws: ``JournalError`` as `open` does, and as pruning an open journal.
   @discardableResult
   public static func prune(
     before selector: RevisionSelector, at url: URL, reason: String = "", by author: String = "",
@@ -70,12 +100,12 @@ extension Journal {
     if isDryRun {
       let journal = try open(at: url, mode: .readOnly, options: options)
       defer { try? journal.close() }
-      return try journal.pruningScope(try journal.pruningPoint(selector), progress).report(journal.head)
+      let head = journal.head
+      return try journal.pruningScope(try journal.pruningPoint(selector), through: head, progress).report(
+        head)
     }
-    return try replacingLog(at: url, options: options) { journal in
-      let scope = try journal.pruningScope(try journal.pruningPoint(selector), progress)
-      guard scope.entryCount > 0 else { return scope.report(journal.head) }
-      return try journal.prune(scope, reason, author, options, progress)
+    return try withUnused(at: url, options: options) { journal in
+      try journal.prune(before: selector, reason: reason, by: author, progress: progress)
     }
   }
 
@@ -87,21 +117,10 @@ extension Journal {
     }
   }
 
-  private struct PruningScope {
-    let base: Head
-    var entryCount = 0
-    var entryByteCount = 0
-    var images: Set<Blob> = []
-
-    func report(_ head: Head) -> PruningReport {
-      PruningReport(
-        base: base, entryCount: entryCount, entryByteCount: entryByteCount, imageCount: images.count,
-        imageByteCount: images.sum(of: \.byteCount), head: head)
-    }
-  }
-
   /// Finds the images that only the entries up to a revision need.
-  private func pruningScope(_ revision: Revision, _ observer: CopyObserver) throws -> PruningScope {
+  private func pruningScope(
+    _ revision: Revision, through last: Head, _ observer: CopyObserver
+  ) throws -> PruningScope {
     let base = try Replay<State>(log: log, format: format).head(at: revision)
     var scope = PruningScope(base: base)
     guard revision > format.head.revision else { return scope }
@@ -116,7 +135,7 @@ extension Journal {
         scope.images.subtract(State.blobs(in: row.record, of: EntityKind(rawValue: UInt8(kind))))
       }
     }
-    try readPieces(after: base, through: head, observer) { _, blobs, _ in scope.images.subtract(blobs) }
+    try readPieces(after: base, through: last, observer) { _, blobs, _ in scope.images.subtract(blobs) }
     return scope
   }
 
@@ -132,66 +151,14 @@ extension Journal {
       .wrongUse, "\(State.schema) has no parts, so history can't begin with one of its states")
   }
 
-  private func prune(
-    _ scope: PruningScope, _ reason: String, _ author: String, _ options: JournalOptions,
-    _ observer: CopyObserver
-  ) throws -> PruningReport {
-    let tables = try tables(at: scope.base.revision)
-    let replacement = try LogReplacement(in: LogPlace(folder, format, options: options)) {
-      [format, upcast] entries throws(JournalError) in
-      try HistoryBase.write(tables, upcast.schema, scope.base, of: format, in: entries)
-    }
-    let copy = replacement.copy
-    do {
-      try folder.root.require(
-        2 * max(try log.byteCount() - scope.entryByteCount, 0), for: "the entries that stay")
-      try readPieces(after: scope.base, through: head, observer) { piece, _, head in
-        try copy.append(piece, head: head)
-      }
-      try copy.append(
-        EntryAnnotation(
-          author: author, note: reason, metadata: [PruningMetadata.prunes: "\(scope.base.revision)"]),
-        replacement.base?.checkpoint, upcast.schema)
-      try copy.prove(observer)
-      try Task.checkCancellation()
-    } catch {
-      replacement.cancel()
-      throw error
-    }
-    try replacement.commit(removing: scope.images.map(\.digest))
-    return scope.report(copy.head)
-  }
-
-  /// Opens a closed journal before and after its log is replaced.
-  ///
-  /// A journal that had layers gets new ones: the replacement removes them, and without them the next opening would
-  /// replay everything.
-  /// - Parameter body: gets the journal, which is open for reading and locked.
-  static func replacingLog<Report>(
+  /// Opens a closed journal, calls `body`, and closes it when it has the layers that it had before.
+  static func withUnused<Report>(
     at url: URL, options: JournalOptions, _ body: (Journal) throws -> Report
   ) throws -> Report {
-    // Completes interrupted work, and has LevelDB write its log to tables.
-    let before = try openUnused(at: url, options: options)
-    let hadLayers = !before.chain.layers.isEmpty
-    try before.close()
-    let report: Report
-    do {
-      let recovery = try Recovery<State>(url, mode: .readOnly, locksExclusively: true, options: options)
-      let journal = try Journal(recovery, mode: .readOnly, options: options)
-      defer { try? journal.close() }
-      report = try body(journal)
-    }
-    // Updates HEAD, and verifies that the result opens.
-    var opening = options
-    if hadLayers { opening.layers = .automatic }
-    do {
-      let after = try open(at: url, options: opening)
-      after.waitForLayers()
-      try after.close()
-    } catch let error as JournalError where error.code == .locked || !error.saysSomethingOfTheJournal {
-      // The work is done. The next opening updates HEAD.
-      options.note(.warning, "the log was replaced, and then the journal could not be opened", cause: error)
-    }
+    let journal = try openUnused(at: url, options: options)
+    defer { try? journal.close() }
+    let report = try body(journal)
+    journal.waitForLayers()
     return report
   }
 
@@ -219,4 +186,55 @@ extension Journal {
   /// The entry up to which history was pruned; history begins with its state. Nil if history begins with entry 1.
   /// - Complexity: O(1)
   public var base: Head? { format.base?.head }
+}
+
+/// What a pruning removes.
+struct PruningScope {
+  let base: Head
+  var entryCount = 0
+  var entryByteCount = 0
+  var images: Set<Blob> = []
+
+  func report(_ head: Head) -> PruningReport {
+    PruningReport(
+      base: base, entryCount: entryCount, entryByteCount: entryByteCount, imageCount: images.count,
+      imageByteCount: images.sum(of: \.byteCount), head: head)
+  }
+}
+
+/// Removes the first entries of a log.
+struct PruningRewriting<State: EventSourced>: LogRewriting {
+  private(set) var scope: PruningScope
+  let considered: Head
+  let annotation: EntryAnnotation
+  let byteCount: Int
+  private let tables: [EntityTable]
+  private let format: JournalFormat
+  private let schema: ModelSchema
+
+  /// - Parameter tables: those of the state that history will begin with.
+  init(
+    _ scope: PruningScope, considered: Head, tables: [EntityTable], _ format: JournalFormat,
+    _ schema: ModelSchema, annotation: EntryAnnotation, byteCount: Int
+  ) {
+    self.scope = scope
+    self.considered = considered
+    self.tables = tables
+    self.format = format
+    self.schema = schema
+    self.annotation = annotation
+    self.byteCount = byteCount
+  }
+
+  var start: Head { scope.base }
+  var images: [ContentDigest] { scope.images.map(\.digest) }
+
+  func writeBase(in entries: Files.Folder<JournalError>) throws(JournalError) -> HistoryBase? {
+    try HistoryBase.write(tables, schema, scope.base, of: format, in: entries)
+  }
+
+  mutating func rewrite(_ piece: [SealedEntry], _ blobs: [Blob]) -> [SealedEntry] {
+    scope.images.subtract(blobs)
+    return piece
+  }
 }

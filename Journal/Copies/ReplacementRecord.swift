@@ -67,8 +67,12 @@ struct ReplacementRecord {
       == digest
   }
 
-  /// Whether another program has brought the file back: while a replacement is unfinished, no entry follows its own.
-  func isStale(in log: any EntryLog, _ format: JournalFormat) throws(JournalError) -> Bool {
+  /// Whether another program has brought the file back. Commits may continue before a replacement is finished, and until
+  /// then the old log is there.
+  func isStale(
+    in log: any EntryLog, _ format: JournalFormat, _ folder: JournalFolder
+  ) throws(JournalError) -> Bool {
+    if try folder.root.status(of: LogReplacement.buildingName) != nil { return false }
     let newest = try log.newestRevision()
     if revision == newest { return try !isCommitted(in: log, format) }
     return revision < newest

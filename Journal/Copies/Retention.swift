@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Locks
 
 /// How much history a journal keeps: this period, and up to a tenth more.
 ///
@@ -86,34 +88,70 @@ extension Journal {
     return nil
   }
 
-  /// Prunes the history that an app does not keep, before `open` returns.
-  /// - Returns: the journal, reopened if something was pruned.
-  static func keeping(
-    _ retention: HistoryRetention, of journal: Journal, options: JournalOptions
-  ) throws -> Journal {
-    guard !options.logStorage.isTransient else { return journal }
-    // Too much history is no damage, so whatever fails here, the journal opens.
-    func note(_ error: any Error) {
-      options.note(
-        .warning, "history could not be pruned; the next opening tries again", cause: error as? JournalError)
-    }
-    let point: RevisionSelector?
-    do { point = try journal.pruningPoint(retention) } catch {
-      note(error)
+  /// Prunes the history that an app does not keep.
+  fileprivate func prune(keeping retention: HistoryRetention) throws {
+    guard let point = try settled({ try pruningPoint(retention) }) else { return }
+    try prune(before: point, reason: "kept for \(retention.text)")
+  }
+}
+
+/// Prunes what a journal does not keep, on a background thread: after the opening, and when layers were written.
+///
+/// Safe to use from any thread.
+final class RetentionThread<State: EventSourced>: Sendable {
+  private struct Progress: Sendable {
+    /// Nil before the beginning, after the end, and after a failure: too much history is no damage, so the next opening
+    /// tries again.
+    var journal: Journal<State>?
+    var isRunning = false
+  }
+
+  private let retention: HistoryRetention
+  private let progress = Lock(Progress())
+  private let background = DispatchGroup()
+
+  init(_ retention: HistoryRetention) { self.retention = retention }
+
+  /// - Parameter journal: a handle of the journal.
+  func begin(_ journal: Journal<State>) {
+    progress.withLock { $0.journal = journal }
+    look()
+  }
+
+  /// Prunes if that is due.
+  func look() {
+    let journal = progress.withLock { progress -> Journal<State>? in
+      guard !progress.isRunning, let journal = progress.journal else { return nil }
+      progress.isRunning = true
+      background.enter()
       return journal
     }
-    guard let point else { return journal }
-    let url = journal.url
-    do {
-      try journal.close()
-      _ = try prune(
-        before: point, at: url, reason: "kept for \(retention.text)",
-        options: JournalOptions(fileHook: options.fileHook))
-    } catch {
-      note(error)
+    guard let journal else { return }
+    let isStarted = BackgroundThread.start {
+      self.prune(journal)
+      self.finish()
     }
-    return try Journal(Recovery(url, mode: .readWrite, options: options), mode: .readWrite, options: options)
+    if !isStarted { finish() }
   }
+
+  private func prune(_ journal: Journal<State>) {
+    do { try journal.prune(keeping: retention) } catch {
+      guard !journal.current.isClosing else { return }
+      progress.withLock { $0.journal = nil }
+      journal.options.note(
+        .warning, "history could not be pruned; the next opening tries again", cause: error as? JournalError)
+    }
+  }
+
+  private func finish() {
+    progress.withLock { $0.isRunning = false }
+    background.leave()
+  }
+
+  /// Returns when what was due is pruned.
+  func waitUntilIdle() { background.wait() }
+
+  func end() { progress.withLock { $0.journal = nil } }
 }
 
 extension Entry {

@@ -16,23 +16,25 @@ extension Journal {
     to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = "",
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws {
-    let version = try version(asOf: selector)
-    try Task.checkCancellation()
-    guard let everything = version.state.differences(from: State()) else {
-      throw JournalError(.wrongUse, "the model has no parts, so its states can't be copied")
-    }
-    try chain.faults.check()
-    try checkIsOutside(try JournalFolder.path(of: url))
-    let added = Self.additions(of: everything, in: version.state)
-    let format = JournalFormat(schema: upcast.schema)
-    try JournalFolder.create(at: url, format: format, options: copyOptions) { place in
-      try JournalCopy.fill(place) { copy in
-        try bringImages(of: added, to: try place.folder.root.folder("images"), progress)
-        let origin = [RestoreMetadata.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]
-        try copy.append(
-          EntryAnnotation(author: author, note: note, metadata: origin), nil, upcast.schema, events: added)
-        try copy.prove { _ in }
-        try progress(CopyProgress(phase: .proving, done: added.count, all: added.count))
+    try copying(progress) { observer in
+      let version = try version(asOf: selector)
+      try Task.checkCancellation()
+      guard let everything = version.state.differences(from: State()) else {
+        throw JournalError(.wrongUse, "the model has no parts, so its states can't be copied")
+      }
+      try chain.faults.check()
+      try checkIsOutside(try JournalFolder.path(of: url))
+      let added = Self.additions(of: everything, in: version.state)
+      let format = JournalFormat(schema: upcast.schema)
+      try JournalFolder.create(at: url, format: format, options: copyOptions) { place in
+        try JournalCopy.fill(place) { copy in
+          try bringImages(of: added, to: try place.folder.root.folder("images"), observer)
+          let origin = [RestoreMetadata.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]
+          try copy.append(
+            EntryAnnotation(author: author, note: note, metadata: origin), nil, upcast.schema, events: added)
+          try copy.prove { _ in }
+          try observer(CopyProgress(phase: .proving, done: added.count, all: added.count))
+        }
       }
     }
   }

@@ -36,6 +36,11 @@ public final class BlobStore: Sendable {
     var unfinishedCount = 0
     /// Blobs known to be in the folder, so that a commit need not look for them on the drive.
     var known: Set<Blob> = []
+    /// The images that an erasure or a pruning has removed, or is about to remove.
+    var removed: Set<ContentDigest> = []
+    /// The images that were added or found since an erasure or a pruning in progress has begun, and that no entry names
+    /// yet. They must stay. Nil if there is none in progress.
+    var added: Set<ContentDigest>?
 
     /// Bounds the memory of `known`.
     static let mostKnown = 10_000
@@ -164,12 +169,15 @@ public final class BlobStore: Sendable {
   /// Opens the file of a blob if it is a plain file of the right size; no other file is read.
   package func open(_ blob: Blob) throws(JournalError) -> BlobFile {
     try checkIsOpen()
+    if names.withLock({ $0.removed.contains(blob.digest) }) {
+      throw JournalError(.pruned, "the image was erased, or its history was pruned", path: url(of: blob).path)
+    }
     do throws(JournalError) {
       if let folder { return try BlobFile(blob, in: folder, at: path) }
       // The writer may have created it in the meantime.
       return try BlobFile(blob, in: journal.openImages(), at: path)
     } catch {
-      throw journal.explaining(error)
+      throw isReadOnly ? journal.explaining(error) : error
     }
   }
 
@@ -186,7 +194,12 @@ public final class BlobStore: Sendable {
 
   /// Whether a blob has a file of the right size.
   package func contains(_ blob: Blob) throws(JournalError) -> Bool {
-    if names.withLock({ $0.known.contains(blob) }) { return true }
+    let isKnown = names.withLock { names -> Bool? in
+      if names.removed.contains(blob.digest) { return false }
+      names.added?.insert(blob.digest)
+      return names.known.contains(blob) ? true : nil
+    }
+    if let isKnown { return isKnown }
     guard try folder?.has(blob) == true else { return false }
     names.withLock { $0.note(blob) }
     return true
@@ -208,7 +221,11 @@ public final class BlobStore: Sendable {
   fileprivate func adopt(_ file: UnfinishedBlob, as blob: Blob) throws(JournalError) {
     // Another thread can find the new name and commit before this one continues. So the rename counts as in progress
     // until it is noted, and a flush includes it.
-    names.withLock { $0.unfinishedCount += 1 }
+    names.withLock { names in
+      names.unfinishedCount += 1
+      names.removed.remove(blob.digest)
+      names.added?.insert(blob.digest)
+    }
     defer {
       names.withLock { names in
         names.unfinishedCount -= 1
@@ -222,6 +239,34 @@ public final class BlobStore: Sendable {
   /// Removes leftovers of unfinished blobs. Called with the journal locked.
   func removeUnfinished() throws(JournalError) {
     if let folder { try BlobNames.removeUnfinished(in: folder) }
+  }
+
+  // MARK: Removing
+
+  /// Begins to record which images are added, until ``endReplacement()``.
+  func beginReplacement() { names.withLock { $0.added = [] } }
+
+  /// Notes the blobs that a commit names. From then on, the entry says whether they stay.
+  func noteNamed(_ blobs: Set<Blob>) {
+    names.withLock { names in for blob in blobs { names.added?.remove(blob.digest) } }
+  }
+
+  func endReplacement() { names.withLock { $0.added = nil } }
+
+  /// Withdraws images that no entry names any more, so that none can name them again unless they are added again. Called
+  /// with the write lock held.
+  func withdraw(_ images: [ContentDigest]) {
+    names.withLock { names in
+      names.removed.formUnion(images.filter { names.added?.contains($0) != true })
+      names.known = names.known.filter { !names.removed.contains($0.digest) }
+    }
+  }
+
+  /// Removes the file of a withdrawn image, unless the image was added again.
+  func remove(_ image: ContentDigest, from images: Folder) throws(JournalError) {
+    try names.withLock { names throws(JournalError) in
+      if names.removed.contains(image) { try images.removeFile(image.hex) }
+    }
   }
 
   // MARK: Closing

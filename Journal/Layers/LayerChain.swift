@@ -436,6 +436,15 @@ final class LayerChain: Sendable {
 
   func logByteCount() throws(JournalError) -> Int { try openLog().byteCount() }
 
+  /// Reads those entries of a range that the log has.
+  func readLog(
+    after first: Revision, through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void
+  ) throws(JournalError) {
+    let log = try openLog()
+    let (first, last) = (max(first, format.head.revision) + 1, min(last, try log.newestRevision()))
+    if first <= last { try log.readAll(first...last, body) }
+  }
+
   private func openLog() throws(JournalError) -> any EntryLog {
     guard let log = known.withLock({ $0.log }) else { throw JournalError.closed(path: folder.path) }
     return log

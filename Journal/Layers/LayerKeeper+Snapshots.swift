@@ -23,7 +23,7 @@ extension LayerKeeper {
         large: LayerSchedule.LargeFile(end: 0, eventCount: eventCount))
       self.faults.forgetDamage(of: [name])
       self.report("a snapshot of revision \(revision) was written: \(footer.byteCount) bytes", top)
-      if isNewest { self.progress.withLock { $0.schedule.requestLayer() } }
+      if isNewest { self.requestLayer() }
       return FooterFile(name, footer)
     }
   }

@@ -24,15 +24,33 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   /// How many bytes layers and snapshots leave free on the disk for the log.
   private let reserve: Int
   let published: Published<State>
+  /// Looks whether history is to be pruned when layers were written.
+  private let retention: RetentionThread<State>?
   let progress: Lock<KeeperProgress>
   /// Entered by the background thread.
   private let background = DispatchGroup()
   /// Signaled when a layer was written, and when no more will be.
   private let room = TimedSemaphore(value: 0)
 
-  init(
-    _ folder: JournalFolder, format: JournalFormat, chain: LayerChain, reserve: Int,
-    options: JournalOptions, published: Published<State>, eventCount: Int
+  /// Makes the keeper of an open log, and lets it accept the newest version.
+  /// - Returns: the keeper, and that version: what was replayed may be frozen.
+  static func make(
+    _ folder: JournalFolder, _ format: JournalFormat, _ chain: LayerChain, _ log: any EntryLog,
+    _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?,
+    options: JournalOptions
+  ) -> (LayerKeeper, Version<State>) {
+    let keeper = LayerKeeper(
+      folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
+      replayed, published: published, retention: retention)
+    // The keeper knows how many events there are.
+    var tally = replayed.tally
+    tally.count = 0
+    return (keeper, keeper.accept(replayed.version, tally, moments: replayed.moments))
+  }
+
+  private init(
+    _ folder: JournalFolder, format: JournalFormat, chain: LayerChain, reserve: Int, options: JournalOptions,
+    _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?
   ) {
     self.folder = folder
     self.format = format
@@ -40,11 +58,12 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     self.options = options
     self.reserve = reserve
     self.published = published
-    let version = published.version
+    self.retention = retention
+    let version = replayed.version
     progress = Lock(
       KeeperProgress(
         schedule: LayerSchedule(
-          options.layers, revision: version.revision, eventCount: eventCount,
+          options.layers, revision: version.revision, eventCount: replayed.eventCount,
           frozenCount: LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0)))
   }
 
@@ -138,6 +157,9 @@ final class LayerKeeper<State: EventSourced>: Sendable {
         checkpointCount: progress.moments.last?.checkpoint.eventCount)
     }
   }
+
+  /// What is in no layer becomes one, even if it is little or the policy is manual.
+  func requestLayer() { progress.withLock { $0.schedule.requestLayer() } }
 
   /// Called when a version is durable, before it is published. Starts the thread if there is something to write.
   func store(_ version: Version<State>, eventCount: Int, freezing freeze: @escaping Freeze) {
@@ -239,6 +261,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       case .request, .freeze, .finish: break
       }
       returnFreedMemory()
+      retention?.look()
     } catch {
       let isMerge = if case .merge = work { true } else { false }
       if error.code == .closed {
@@ -412,7 +435,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   // MARK: Closing
 
-  /// Cancels what is in progress. After that, only ``writeOverdueLayers(freezing:)`` changes files.
+  /// Cancels what is in progress. After that, only ``writeRest(freezing:)`` changes files.
   func close() {
     progress.withLock { $0.schedule.cancel() }
     background.wait()
@@ -420,8 +443,14 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     if progress.withLock({ !$0.requests.isEmpty }) { work({}) }
   }
 
-  /// Writes what the next opening would take too long to replay. Called after ``close()``, when all commits have ended.
-  func writeOverdueLayers(freezing freeze: Freeze) {
+  /// Continues after ``close()``: the log was not replaced.
+  func reopen(freezing freeze: @escaping Freeze) {
+    let (files, logByteCount) = (layersInFiles().map(\.file), logByteCount)
+    start(freezing: freeze) { $0.schedule.reopen(files, logByteCount: logByteCount) }
+  }
+
+  /// Writes what is in no file, if it is little. Called after ``close()``, when all commits have ended.
+  func writeRest(freezing freeze: Freeze) {
     progress.withLock { $0.schedule.close() }
     work(freeze)
   }

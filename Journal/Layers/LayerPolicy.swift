@@ -30,8 +30,10 @@ public struct LayerPolicy: Hashable, Sendable {
   /// How many bytes of changed records may be added to those of layers that wait for their files; beyond that, commits
   /// wait.
   package var backlogByteCount = 64 << 20
+  /// The most bytes of events or records, and of merged layers, that closing writes.
+  package var closingByteCount = 4 << 20
   /// While commits would soon wait and there are fewer layers than this, merges wait instead, so an import hardly waits for
-  /// them. Large merges also wait if the journal is being closed.
+  /// them.
   package var layerLimit = 24
   /// How many layers of a size are merged into one.
   package var fanout = 4
@@ -107,12 +109,6 @@ public struct LayerPolicy: Hashable, Sendable {
       if levels.count - start >= many { return start..<start + many }
     }
     return 0..<0
-  }
-
-  /// Whether closing merges layers that have this size together. A larger merge waits for a session with more time, as
-  /// long as there are few layers.
-  func mergesAtClosing(_ size: Size, layerCount: Int) -> Bool {
-    layerCount >= layerLimit || size.eventCount <= backlogCount / 2 && size.byteCount <= backlogByteCount
   }
 
   /// 0 for a new layer, and one more for each time that it could have been merged.

@@ -210,10 +210,17 @@ struct LayerSchedule: Sendable {
   /// Whether the file that is being written is given up.
   var isCancelling: Bool { phase == .cancelling }
 
-  /// The journal is closing: first everything in progress is cancelled.
+  /// The journal is closing, or its log is being replaced: everything in progress is cancelled.
   mutating func cancel() { phase = .cancelling }
 
-  /// Everything in progress has ended. What the next opening would take too long to replay is written now.
+  /// The log was not replaced.
+  /// - Returns: whether to start the thread.
+  mutating func reopen(_ files: [File], logByteCount: Int) -> Bool {
+    phase = .open
+    return startsIfDue(hasWritable || isFreezeDue || dueRun(files, logByteCount) != nil)
+  }
+
+  /// Everything in progress has ended. What is in no file is written now, if it is little.
   mutating func close() {
     phase = .closing
     nextAttempt = (0, 0)
@@ -258,26 +265,25 @@ struct LayerSchedule: Sendable {
   }
 
   /// Closing writes what is in no file, if that was requested or is twice as many events or bytes as make a
-  /// layer due; the next opening replays less than that. Otherwise sessions that are too short for the thread
-  /// would never write a layer, and each opening would take longer than the one before.
+  /// layer due, and then merges once. Otherwise sessions that are too short for the thread would never write a layer, and
+  /// each opening would take longer than the one before.
   ///
-  /// After the write, closing merges once, if that is fast or if there are many layers. One merge is enough, because a
-  /// merge replaces several layers and the session adds one. If closing writes no layer, the next session has no more to
-  /// merge, so the merge waits.
+  /// An app that closes has no time, so neither writes much: what is more waits for the next session. Until a layer
+  /// has it, commits stall at the limit of what an opening replays.
   private func dueAtClosing(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
     let backlog = backlog
-    if isLayerRequested || pending.contains(where: \.isRequested) || backlog.weight >= 2 * policy.eventCount
-      || max(backlog.byteCount, backlog.logByteCount) >= 2 * policy.byteCount
+    let byteCount = max(backlog.byteCount, backlog.logByteCount)
+    if byteCount <= policy.closingByteCount,
+      isLayerRequested || pending.contains(where: \.isRequested) || backlog.weight >= 2 * policy.eventCount
+        || byteCount >= 2 * policy.byteCount
     {
       if hasWritable { return .write }
       if canFreeze, isFreezeDue { return .freeze }
     }
-    let layerCount = mergeable(files).count
-    guard !closing.hasMerged, closing.hasWritten || layerCount >= policy.layerLimit,
-      let run = dueRun(files, logByteCount)
+    guard closing.hasWritten, !closing.hasMerged, let run = dueRun(files, logByteCount),
+      files[run].reduce(0, { $0 + $1.byteCount }) <= policy.closingByteCount
     else { return nil }
-    let size = files[run].reduce((0, 0)) { ($0.0 + $1.eventCount, $0.1 + $1.byteCount) }
-    return policy.mergesAtClosing(size, layerCount: layerCount) ? .merge(run) : nil
+    return .merge(run)
   }
 
   /// Whether to look for an interruption of a large file.

@@ -21,12 +21,12 @@ extension Journal {
   /// All snapshots, oldest first. Their files are not read; ``verify(_:progress:)`` does that.
   /// - Throws: ``JournalError`` if their footers can't be read.
   public func snapshots() throws -> [Snapshot] {
-    try chain.footers.all().filter { $0.name.from == nil }.compactMap(snapshot(of:))
+    try settled { try chain.footers.all().filter { $0.name.from == nil }.compactMap(snapshot(of:)) }
   }
 
   /// How many snapshots are missing in ``snapshots()`` because their footers can't be read.
   package func unreadableSnapshotCount() throws -> Int {
-    try chain.footers.all().count { $0.name.from == nil && $0.footer == nil }
+    try settled { try chain.footers.all().count { $0.name.from == nil && $0.footer == nil } }
   }
 
   /// Writes a snapshot of the state at a point in time, and returns when it is durable. Commits continue in the
@@ -42,29 +42,31 @@ extension Journal {
   /// - Complexity: O(n) in the number of entities.
   @discardableResult
   public func takeSnapshot(asOf selector: RevisionSelector = .head()) throws -> Snapshot {
-    let keeper = try keeping()
-    let revision = try revision(at: selector)
-    guard revision > 0 else {
-      throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
+    try settled {
+      let keeper = try keeping()
+      let revision = try revision(at: selector)
+      guard revision > 0 else {
+        throw JournalError(.wrongUse, "revision 0 is the empty journal; it needs no snapshot")
+      }
+      let newest = keeper.newest(at: revision)
+      let (version, eventCount) = try newest ?? replayed(through: revision)
+      let file = try keeper.take(
+        version, eventCount: eventCount, isNewest: newest != nil, freezing: writing().freezeRest)
+      if let digest = file.footer?.stateDigest {
+        try writing().note(Checkpoint(revision: revision, stateDigest: digest), of: keeper)
+      }
+      guard let snapshot = snapshot(of: file) else {
+        throw JournalError(.io, "the snapshot was not written", revision: revision)
+      }
+      return snapshot
     }
-    let newest = keeper.newest(at: revision)
-    let (version, eventCount) = try newest ?? replayed(through: revision)
-    let file = try keeper.take(
-      version, eventCount: eventCount, isNewest: newest != nil, freezing: writing().freezeRest)
-    if let digest = file.footer?.stateDigest {
-      try writing().note(Checkpoint(revision: revision, stateDigest: digest))
-    }
-    guard let snapshot = snapshot(of: file) else {
-      throw JournalError(.io, "the snapshot was not written", revision: revision)
-    }
-    return snapshot
   }
 
   /// Removes the snapshot of a revision. This loses no state and no history, and takes no time from openings and past
   /// states.
   /// - Throws: ``JournalError`` with code `notFound` if there is none.
   public func dropSnapshot(at revision: Revision) throws {
-    try keeping().drop(revision, freezing: writing().freezeRest)
+    try settled { try keeping().drop(revision, freezing: writing().freezeRest) }
   }
 
   /// Reads a snapshot's whole file and returns its problem, nil if there is none.

@@ -38,12 +38,15 @@ public struct Draft<State: EventSourced>: ~Copyable {
   private var touched: Set<EntityKey> = []
   /// The journal that the draft is for; nil for a preview.
   private let journal: JournalID?
+  /// Knows the erasures of that journal.
+  let chain: LayerChain?
   /// The plans that were applied to this draft.
   private(set) var plans: [RestorePlan] = []
 
-  init(base: Version<State>, date: Date, journal: JournalID? = nil) {
+  init(base: Version<State>, date: Date, journal: JournalID? = nil, chain: LayerChain? = nil) {
     self.base = base
     self.journal = journal
+    self.chain = chain
     state = base.state
     revision = base.revision + 1
     self.date = date

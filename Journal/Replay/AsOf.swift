@@ -5,30 +5,34 @@ extension Journal {
   ///   or `damaged`.
   /// - Complexity: O(1) for numbers, O(log n) reads of entries for a date, O(t) for a tag if there are t.
   public func revision(at selector: RevisionSelector) throws -> Revision {
-    let points = PointFinder(log: log, format: format, newest: head.revision)
-    switch selector.form {
-    case .tag(let name):
-      let tagged = state.revision(tagged: name)
-      try chain.faults.check()
-      guard let revision = tagged else { throw RevisionSelector.unknown(name) }
-      return try points.existing(revision)
-    case .entity(let name, let upTo):
-      let entity = try State.entity(named: name)
-      let point = try upTo.first.map { try self.revision(at: $0) } ?? points.newest
-      let revision = try newestEvent(of: entity, atOrBefore: point)
-      guard revision > 0 else {
-        throw JournalError(.notFound, "\(name) did not exist at revision \(point)")
+    try settled {
+      let points = PointFinder(log: log, format: format, newest: head.revision)
+      switch selector.form {
+      case .tag(let name):
+        let tagged = state.revision(tagged: name)
+        try chain.faults.check()
+        guard let revision = tagged else { throw RevisionSelector.unknown(name) }
+        return try points.existing(revision)
+      case .entity(let name, let upTo):
+        let entity = try State.entity(named: name)
+        let point = try upTo.first.map { try self.revision(at: $0) } ?? points.newest
+        let revision = try newestEvent(of: entity, atOrBefore: point)
+        guard revision > 0 else {
+          throw JournalError(.notFound, "\(name) did not exist at revision \(point)")
+        }
+        return try points.existing(revision)
+      case .start, .revision, .revisionOrYear, .head, .date, .noDate: return try points.revision(at: selector)
       }
-      return try points.existing(revision)
-    case .start, .revision, .revisionOrYear, .head, .date, .noDate: return try points.revision(at: selector)
     }
   }
 
   /// The entry at a point where a window of entries begins or ends, and the point's date if it is one. Unlike
   /// ``revision(at:)``, it accepts dates before the base of a pruned history, and the entry is before the date.
   package func border(at selector: RevisionSelector) throws -> (revision: Revision, date: Timestamp?) {
-    if selector.isOfState { return (try revision(at: selector), nil) }
-    return try PointFinder(log: log, format: format, newest: head.revision).border(at: selector)
+    try settled {
+      if selector.isOfState { return (try revision(at: selector), nil) }
+      return try PointFinder(log: log, format: format, newest: head.revision).border(at: selector)
+    }
   }
 
   /// The state at a point in time.
@@ -40,10 +44,12 @@ extension Journal {
   /// - Throws: ``JournalError``, as ``state(asOf:)`` does.
   /// - Complexity: that of ``state(asOf:)``.
   public func version(asOf selector: RevisionSelector) throws -> Version<State> {
-    let revision = try revision(at: selector)
-    let newest = version
-    if revision == newest.revision { return newest }
-    return try replayed(through: revision).version
+    try settled {
+      let revision = try revision(at: selector)
+      let newest = version
+      if revision == newest.revision { return newest }
+      return try replayed(through: revision).version
+    }
   }
 
   /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty if there is none,
@@ -60,7 +66,9 @@ extension Journal {
   /// - Throws: ``JournalError``, as ``state(asOf:)`` does.
   /// - Complexity: O(n) in the number of events before it.
   public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
-    try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
+    try settled {
+      try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
+    }
   }
 
   /// The version at a revision, from the nearest checkpoint before it, and how many events the entries up to it

@@ -3,14 +3,16 @@ extension Journal {
   /// - Throws: ``JournalError`` with code `notFound` if there is none, `pruned` if it was pruned.
   /// - Complexity: O(1) reads of the log.
   public func entry(at revision: Revision) throws -> Entry {
-    let newest = head.revision
-    guard revision > 0, revision <= newest else {
-      throw JournalError(.notFound, "there is no entry \(revision); the journal has entries 1 to \(newest)")
+    try settled {
+      let newest = head.revision
+      guard revision > 0, revision <= newest else {
+        throw JournalError(.notFound, "there is no entry \(revision); the journal has entries 1 to \(newest)")
+      }
+      if let base = format.base, revision <= base.head.revision {
+        throw base.pruned("there is no entry \(revision) any more")
+      }
+      return try log.read(revision) { entry throws(JournalError) in try entry.entry(journal: id, upcast) }
     }
-    if let base = format.base, revision <= base.head.revision {
-      throw base.pruned("there is no entry \(revision) any more")
-    }
-    return try log.read(revision) { entry throws(JournalError) in try entry.entry(journal: id, upcast) }
   }
 
   /// Streams the entries of a range: memory does not grow with its length.
@@ -23,17 +25,26 @@ extension Journal {
   ///   - range: the revisions; nil for all entries. Revisions outside of the journal are ignored.
   ///   - newestFirst: whether the newest entry comes first.
   public func entries(_ range: ClosedRange<Revision>? = nil, newestFirst: Bool = false) -> EntryCursor {
-    EntryCursor(log, format, upcast, range, newest: head.revision, newestFirst: newestFirst)
+    let (newest, current) = (head.revision, current)
+    return EntryCursor(
+      id, upcast, range, first: format.head.revision + 1, newest: newest, newestFirst: newestFirst
+    ) {
+      let (count, open) = (current.replacementCount, current.value)
+      return (open.log, open.format, count)
+    }
   }
 }
 
 /// Iterates over entries. Used by one thread at a time.
 public final class EntryCursor {
+  typealias Source = (log: any EntryLog, format: JournalFormat, replacementCount: Int)
+
   /// Entries are fetched in pieces of about this many bytes, or this many entries.
   private static let chunkByteCount = 1 << 20
   private static let chunkCount = 1000
 
-  private let log: any EntryLog
+  /// The log that the journal has now.
+  private let source: @Sendable () -> Source
   private let id: JournalID
   private let upcast: EventUpcast
   private let newestFirst: Bool
@@ -42,27 +53,42 @@ public final class EntryCursor {
   private var fetched: [Entry] = []
 
   init(
-    _ log: any EntryLog, _ format: JournalFormat, _ upcast: EventUpcast, _ range: ClosedRange<Revision>?,
-    newest: Revision, newestFirst: Bool
+    _ id: JournalID, _ upcast: EventUpcast, _ range: ClosedRange<Revision>?, first: Revision,
+    newest: Revision, newestFirst: Bool,
+    of source: @escaping @Sendable () -> Source
   ) {
-    let first = max(range?.lowerBound ?? 1, format.head.revision + 1)
+    let first = max(range?.lowerBound ?? 1, first)
     let last = min(range?.upperBound ?? newest, newest)
-    self.log = log
-    id = format.id
+    self.id = id
+    self.source = source
     self.upcast = upcast
     remaining = first <= last ? first...last : nil
     self.newestFirst = newestFirst
   }
 
   /// The next entry, nil after the last.
-  /// - Throws: ``JournalError`` with code `damaged` at an entry that is missing or altered.
+  /// - Throws: ``JournalError`` with code `damaged` at an entry that is missing or altered, `pruned` at one that was
+  ///   pruned since the cursor was made.
   public func next() throws -> Entry? {
     if fetched.isEmpty { try fetch() }
     return fetched.popLast()
   }
 
   private func fetch() throws(JournalError) {
+    while true {
+      let (log, format, count) = source()
+      do throws(JournalError) { return try fetch(log, format) } catch {
+        // The log was closed because another one has replaced it.
+        if source().replacementCount == count { throw error }
+      }
+    }
+  }
+
+  private func fetch(_ log: any EntryLog, _ format: JournalFormat) throws(JournalError) {
     guard let range = remaining else { return }
+    if let base = format.base, range.lowerBound <= base.head.revision {
+      throw base.pruned("there is no entry \(range.lowerBound) any more")
+    }
     var expected = newestFirst ? range.upperBound : range.lowerBound
     let step = newestFirst ? -1 : 1
     var byteCount = 0

@@ -197,6 +197,13 @@ extension Draft {
         "entry \(revision - 1) came after this was planned at revision \(plan.basis); plan it again",
         revision: revision - 1)
     }
+    if let erasure = try chain?.erasure(ofAny: Set(plan.changes.map(\.entity)), since: plan.basis, State.self)
+    {
+      throw JournalError(
+        .conflict,
+        "entry \(erasure) erased an entity of the plan after this was planned at revision \(plan.basis); plan it again",
+        revision: erasure)
+    }
     for change in plan.changes {
       try check(change.entity, isUnchangedSince: plan)
       guard state.record(of: change.entity) == change.old else {
@@ -240,5 +247,23 @@ extension Draft {
         "\(State.name(of: entity)) was changed by entry \(found) after this was planned at revision "
           + "\(plan.basis); plan it again", revision: found)
     }
+  }
+}
+
+extension LayerChain {
+  /// The first entry after a revision that records the erasure of one of these entities; nil if there is none. A plan that
+  /// was made before has content that was erased since.
+  fileprivate func erasure<State: EventSourced>(
+    ofAny entities: Set<EntityKey>, since revision: Revision, _: State.Type
+  ) throws(JournalError) -> Revision? {
+    guard newestErasure > revision else { return nil }
+    var found: Revision?
+    try readLog(after: revision, through: newestErasure) { entry throws(JournalError) in
+      guard found == nil, let erasure = try entry.recordedErasure(in: State.self),
+        !erasure.entities.isDisjoint(with: entities)
+      else { return }
+      found = entry.revision
+    }
+    return found
   }
 }

@@ -22,9 +22,11 @@ extension Journal {
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched. If earlier values refer
   ///   to entities that were deleted since, also reading the state before the entry, unless later edits are kept.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
-    let version = version
-    return try planRevert(of: try revertibleEntry(at: revision), later, on: Preview(version)).checked(
-      on: version)
+    try settled {
+      let version = version
+      return try planRevert(of: try revertibleEntry(at: revision), later, on: Preview(version)).checked(
+        on: version)
+    }
   }
 
   private func planRevert(
@@ -41,7 +43,9 @@ extension Journal {
   package func planReverts(
     of revisions: [Revision], later: LaterEdits, by author: String
   ) throws -> [RestorePlan] {
-    try planReverts(of: revisions, later, by: author) { [self] in try revertibleEntry(at: $0) }
+    try settled {
+      try planReverts(of: revisions, later, by: author) { [self] in try revertibleEntry(at: $0) }
+    }
   }
 
   private func planReverts<Element>(

@@ -191,7 +191,7 @@ extension Journal {
   /// and the problems of layers and snapshots since the opening, which cost only time.
   /// - Complexity: O(n) in the number of problems; nothing is read.
   public var health: JournalHealth {
-    var health = healthCheck.health
+    var health = current.value.healthCheck.health
     if let damage { health.note(damage, in: folder) }
     if let failure = chain.faults.failure { health.note(failure, in: folder, as: .damage) }
     if let nodeFailure {

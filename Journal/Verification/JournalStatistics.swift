@@ -27,17 +27,19 @@ extension Journal {
   /// - Throws: ``JournalError`` if they can't be listed.
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
-    let logByteCount = try log.byteCount()
-    let blobs = try blobs.all()
-    let footers = chain.layers.compactMap(\.footer)
-    let layerByteCount = footers.reduce(0) { $0 + $1.byteCount }
-    let written = footers.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
-    return JournalStatistics(
-      entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
-      blobByteCount: blobs.sum(of: \.byteCount), blobCount: blobs.count, layerByteCount: layerByteCount,
-      layerCount: footers.count,
-      writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
-      newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
+    try settled {
+      let logByteCount = try log.byteCount()
+      let blobs = try blobs.all()
+      let footers = chain.layers.compactMap(\.footer)
+      let layerByteCount = footers.reduce(0) { $0 + $1.byteCount }
+      let written = footers.reduce(0.0) { $0 + Double($1.byteCount) * Double($1.generation) }
+      return JournalStatistics(
+        entryCount: head.revision - format.head.revision, base: format.base?.head, logByteCount: logByteCount,
+        blobByteCount: blobs.sum(of: \.byteCount), blobCount: blobs.count, layerByteCount: layerByteCount,
+        layerCount: footers.count,
+        writeAmplification: layerByteCount > 0 ? written / Double(layerByteCount) : 0,
+        newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
+    }
   }
 
   /// The names of the files of all snapshots and layers, and of their footers, sorted.
@@ -47,4 +49,7 @@ extension Journal {
 
   /// Waits until all layers that are due are written and merged.
   package func waitForLayers() { keeper?.waitUntilIdle() }
+
+  /// Waits until what the retention does not keep is pruned.
+  package func waitForRetention() { retention?.waitUntilIdle() }
 }

@@ -22,7 +22,12 @@ extension Journal {
     _ level: CheckLevel = .everything, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
   ) throws -> JournalHealth {
     if level == .recent { return health }
-    let isDeep = level == .deep
+    return try settled { try verifyAll(isDeep: level == .deep, progress) }
+  }
+
+  private func verifyAll(
+    isDeep: Bool, _ progress: (_ done: Revision, _ all: Revision) -> Void
+  ) throws -> JournalHealth {
     let expected = version
     var verifier = Verifier<State>(format: format, upcast: upcast, folder, through: expected.revision)
     // A state whose reads have failed is not sound, whatever the log says.
@@ -165,7 +170,8 @@ extension Journal {
     of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
   ) {
     do throws(JournalError) {
-      guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format) else {
+      guard let record = try ReplacementRecord(in: folder.root), try record.isStale(in: log, format, folder)
+      else {
         return
       }
       verifier.note(ReplacementRecord.stale(in: folder.root), as: .note)

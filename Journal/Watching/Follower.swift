@@ -212,8 +212,9 @@ extension Journal {
     try fetchShared()
   }
 
-  /// Changes when a follower has noticed an erasure. What was derived from the journal before may have erased content.
-  package var erasureCount: Int { follower?.erasureCount ?? 0 }
+  /// Changes with an erasure or a pruning, in a follower with an erasure that it has noticed. What was derived from the
+  /// journal before may have erased content.
+  package var erasureCount: Int { follower?.erasureCount ?? current.replacementCount }
 
   /// Waits on the caller's thread until ``state`` shows an entry after a revision.
   /// - Returns: false if the time ran out.

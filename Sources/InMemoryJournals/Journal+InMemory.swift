@@ -5,9 +5,9 @@ public import Journaling
 extension Journal {
   /// Makes an empty journal in memory, for tests and previews. The journal disappears when it is closed.
   ///
-  /// The journal supports what an open journal in a folder does. Calls that need a closed journal or open it a second
-  /// time throw ``JournalError`` with code `wrongUse`: `open` in any mode, `prune`, `erase`, `collectGarbage` and
-  /// `share`. `copy(to:through:)` saves a copy of the journal in a folder.
+  /// The journal supports what an open journal in a folder does, except these calls, which throw ``JournalError`` with code
+  /// `wrongUse`: `open` in any mode, `prune`, `erase`, `collectGarbage` and `share`. `copy(to:through:)` saves a copy of
+  /// the journal in a folder.
   ///
   /// Entries are in memory only. Images, layers and snapshots are files in a temporary folder, so that an image has a
   /// URL. Closing or releasing the journal removes that folder. If the process ends before that, for example because

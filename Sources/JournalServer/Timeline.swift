@@ -14,8 +14,8 @@ final class Timeline: Sendable {
 
   fileprivate struct Heads: Sendable {
     var first: Revision
-    /// The journal's `erasureCount` when reading started. After an erasure, reading starts again, because authors are
-    /// erased too.
+    /// The journal's `erasureCount` when reading started. After an erasure or a pruning, reading starts again, because
+    /// authors are erased too.
     var erasureCount: Int
     /// Microseconds since 1970, in ascending order.
     var dates: [Int64] = []
@@ -68,14 +68,13 @@ final class Timeline: Sendable {
   init(_ journal: CatalogJournal, _ threads: WorkerThreads) {
     self.journal = journal
     self.threads = threads
-    let start = (try? journal.revision(at: .start)) ?? 0
-    heads = Lock(Heads(first: start + 1, erasureCount: journal.erasureCount))
+    heads = Lock(Heads(first: 1, erasureCount: -1))
   }
 
   /// Reads new entries on a separate thread.
   func catchUp() {
     let mayStart = heads.withLock { heads in
-      heads.beginAgain(ifBefore: journal.erasureCount)
+      heads.beginAgain(ifBefore: journal)
       defer { heads.isReading = true }
       return !heads.isReading && !heads.isEnding
     }
@@ -88,7 +87,7 @@ final class Timeline: Sendable {
   private func read() {
     while true {
       let (next, erasures) = heads.withLock { heads in
-        heads.beginAgain(ifBefore: journal.erasureCount)
+        heads.beginAgain(ifBefore: journal)
         return (heads.isEnding ? nil : heads.first + heads.dates.count, heads.erasureCount)
       }
       guard let next, next <= journal.head.revision else { break }
@@ -109,6 +108,7 @@ final class Timeline: Sendable {
     do {
       try journal.forEachHead(range) { found.append(($0.microseconds, .named($1))) }
     } catch {
+      if journal.erasureCount != erasures { return true }
       guard (error as? JournalError)?.code == .damaged else {
         heads.withLock { $0.hasFailed = true }
         return false
@@ -168,8 +168,10 @@ final class Timeline: Sendable {
 }
 
 extension Timeline.Heads {
-  fileprivate mutating func beginAgain(ifBefore newest: Int) {
+  fileprivate mutating func beginAgain(ifBefore journal: CatalogJournal) {
+    let newest = journal.erasureCount
     if erasureCount == newest { return }
+    first = (journal.base?.revision ?? 0) + 1
     (dates, authorNumbers, authors, numbers, counts) = ([], [], [], [:], [])
     erasureCount = newest
   }

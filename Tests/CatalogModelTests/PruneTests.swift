@@ -297,6 +297,7 @@ import Testing
         try look.close()
       }
       var again = try CatalogJournal.open(at: url, options: options)
+      again.waitForRetention()
       #expect(again.base?.revision == 51)
       #expect(again.state.itemCount == 61)
       #expect(try again.entry(at: again.head.revision).note.contains("100 days"))
@@ -304,6 +305,7 @@ import Testing
       try again.close()
       // An opening does not prune again for a few entries.
       again = try CatalogJournal.open(at: url, options: options)
+      again.waitForRetention()
       #expect(again.head.revision == 62)
       try again.close()
     }
@@ -324,6 +326,7 @@ import Testing
     /// - Returns: the revision that history begins after, nil if nothing was pruned.
     func commit(_ days: [Double]) throws -> Revision? {
       let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .days(100)))
+      journal.waitForRetention()
       for day in days {
         try journal.commit(date: origin.addingTimeInterval(day * 86_400)) { try $0.addItem(kind: "book") }
       }
@@ -394,6 +397,7 @@ import Testing
     let notices = Lock<[JournalNotice]>([])
     options.log = { notice in notices.withLock { $0.append(notice) } }
     let journal = try CatalogJournal.open(at: url, options: options)
+    journal.waitForRetention()
     #expect(journal.base == nil && journal.state.itemCount >= 61, "\(place)")
     let said = notices.withLock { $0 }.filter { $0.message.contains("history could not be pruned") }
     #expect(said.map(\.level) == [.warning], "\(place)")
@@ -429,6 +433,7 @@ import Testing
       var options = JournalOptions(layers: .manual)
       options.retention = .days(100)
       let journal = try CatalogJournal.open(at: url, options: options)
+      journal.waitForRetention()
       #expect(journal.base != nil && journal.state.itemCount == 65)
       #expect(try journal.verify(.deep).isSound)
       try journal.close()

@@ -16,7 +16,11 @@ struct SnapshotTender: Sendable {
       guard newest > 0 else { continue }
       let isNewest = random.chance(1, in: 2)
       let revision = isNewest ? newest : Revision.random(in: 1...newest, using: &random)
-      try journal.takeSnapshot(asOf: .revision(revision))
+      do {
+        try journal.takeSnapshot(asOf: .revision(revision))
+      } catch let error as JournalError where error.code == .pruned {
+        // An `Eraser` has pruned it.
+      }
       guard random.chance(2, in: 3), let other = try journal.snapshots().randomElement(using: &random) else {
         continue
       }

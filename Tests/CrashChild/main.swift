@@ -1,8 +1,9 @@
 // The program that the crash tests start and kill. The arguments say what it does:
 //
-// - JOURNAL THREADS FIRST-TURN SEED [small | forgetful | BACKUP]: commits from THREADS threads, and takes and drops
+// - JOURNAL THREADS FIRST-TURN SEED [small | forgetful | erasing | BACKUP]: commits from THREADS threads, and takes and drops
 //   snapshots, until it is killed. After each commit has returned, it prints "<revision> <writer> <turn>". With `small`,
-//   LevelDB's files are soon full. With `forgetful`, no past states are kept. A backup at BACKUP is updated again and again, as by `backup`.
+//   LevelDB's files are soon full. With `forgetful`, no past states are kept. With `erasing`, one more thread erases and
+//   prunes (`Eraser`). A backup at BACKUP is updated again and again, as by `backup`.
 // - descriptors JOURNAL COUNT: uses the journal with at most COUNT file descriptors (`Shortage`).
 // - JOURNAL threads: uses a journal in a process that can create no threads (`ThreadShortage`).
 // - follow JOURNAL REVISION: prints each entry after REVISION as it comes (`EntryPrinter`).
@@ -108,7 +109,7 @@ if CommandLine.arguments.count == 4, ["erase", "prune"].contains(CommandLine.arg
 
 guard CommandLine.arguments.count >= 5, let count = Int(CommandLine.arguments[2]),
   let firstTurn = Int(CommandLine.arguments[3]), let seed = UInt64(CommandLine.arguments[4])
-else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small | forgetful | BACKUP]") }
+else { fail("usage: CrashChild JOURNAL THREADS FIRST-TURN SEED [small | forgetful | erasing | BACKUP]") }
 
 do {
   var options = JournalOptions(layers: .many)
@@ -129,7 +130,10 @@ do {
   }
   let tender = SnapshotTender(journal: journal, seed: seed)
   Thread { do { try tender.run() } catch { fail("snapshots: \(error)") } }.start()
-  if CommandLine.arguments.count == 6, !["small", "forgetful"].contains(CommandLine.arguments[5]) {
+  if CommandLine.arguments.last == "erasing" {
+    let eraser = Eraser(journal: journal, firstTurn: firstTurn, seed: seed)
+    Thread { do { try eraser.run() } catch { fail("eraser: \(error)") } }.start()
+  } else if CommandLine.arguments.count == 6, !["small", "forgetful"].contains(CommandLine.arguments[5]) {
     let backup = URL(fileURLWithPath: CommandLine.arguments[5], isDirectory: true)
     Thread {
       do {

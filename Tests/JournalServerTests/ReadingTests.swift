@@ -26,8 +26,10 @@ import Testing
     }
   }
 
-  /// The caches of past states, searches and authors used to keep what another process had erased.
-  @Test func whatIsErasedWhileItIsServedIsServedNoMore() throws {
+  /// The caches of past states, searches and authors used to keep what another process had erased. Now a journal that is
+  /// open for writing can also be erased, and pruned.
+  @Test(arguments: [CatalogJournal.Mode.follow, .readWrite])
+  func whatIsErasedWhileItIsServedIsServedNoMore(_ mode: CatalogJournal.Mode) throws {
     try withTemporaryFolder { folder in
       let books = try makeBooks(folder)
       for stars in 1...5 {
@@ -35,7 +37,7 @@ import Testing
       }
       let revision = books.head.revision
       try books.close()
-      let opened = try CatalogJournal.open(at: books.url, mode: .follow)
+      let opened = try CatalogJournal.open(at: books.url, mode: mode)
       let served = try ServedJournal(opened, editable: false)
       let paths =
         [2, 4, 5, revision].map { "/api/state?at=\($0)" } + ["/api/items?at=4&text=Dune", "/api/timeline"]
@@ -50,10 +52,22 @@ import Testing
       // The thread that reads authors may need a moment.
       for _ in 0..<1000 where try !served.get("/api/timeline").text.contains("\"ana\"") { usleep(10_000) }
       #expect(try answers().allSatisfy { $0.contains("Dun") || $0.contains("\"ana\"") })
-      try CatalogJournal.erase([.item(1)], at: books.url, reason: "by law", by: "clerk", includingWords: true)
-      try opened.catchUp()
+      if mode == .follow {
+        try CatalogJournal.erase(
+          [.item(1)], at: books.url, reason: "by law", by: "clerk", includingWords: true)
+        try opened.catchUp()
+      } else {
+        try opened.erase([.item(1)], reason: "by law", by: "clerk", includingWords: true)
+      }
       for (path, answer) in zip(paths, try answers()) {
         #expect(!answer.contains("Dun") && !answer.contains("\"ana\""), "\(path): \(answer)")
+      }
+      if mode == .readWrite {
+        try opened.prune(before: .revision(4))
+        #expect(try served.get("/api/state?at=2").status == 410)
+        for path in ["/api/state?at=5", "/api/items", "/api/timeline"] {
+          #expect(try served.get(path).status == 200, "\(path)")
+        }
       }
       served.server.stop()
       try opened.close()

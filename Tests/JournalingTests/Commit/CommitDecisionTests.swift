@@ -156,7 +156,7 @@ import Testing
   @Test func closingRefusesCommitsAndKeepsWhatWasAccepted() throws {
     var queue = CommitQueue(LogLimits(appendByteCount: 1000, spareByteCount: 0))
     let (batch, _) = try enter(1, &queue)
-    queue.close()
+    queue.refuse(.closed())
     let error = #expect(throws: JournalError.self) { try enter(2, &queue) }
     let work = queue.takeFirst().0
     #expect(error?.code == .closed && work.entries.map(\.revision) == [1])
@@ -164,7 +164,7 @@ import Testing
     // A failure of these says more.
     let withdrawal = queue.withdraw(because: failure(.refused(JournalError(.io, ""))))
     #expect(withdrawal.endsCommits)
-    queue.close()
+    queue.refuse(.closed())
     #expect(queue.refusal?.code == .poisoned)
   }
 

@@ -1,0 +1,163 @@
+import Dispatch
+import Foundation
+import Locks
+import Synchronization
+
+/// The open log of a journal, and what reads and writes the files that belong to it: layers, snapshots, the base of a
+/// pruned history. An erasure or a pruning opens another log in its place.
+final class OpenLog<State: EventSourced>: Sendable {
+  /// The journal's folder, as it was when the log was opened.
+  let folder: JournalFolder
+  let format: JournalFormat
+  let log: any EntryLog
+  let chain: LayerChain
+  /// The large entries that histories of entities have read.
+  let recentEntries = RecentEntries()
+  let healthCheck: HealthCheck<State>
+  /// Nil unless the journal is open for writing.
+  let keeper: LayerKeeper<State>?
+
+  /// - Parameters:
+  ///   - head: the newest entry.
+  ///   - keeper: writes layers above the chain.
+  init(
+    _ folder: JournalFolder, _ format: JournalFormat, _ log: any EntryLog, _ chain: LayerChain, head: Head,
+    keeper: LayerKeeper<State>?, options: JournalOptions
+  ) {
+    self.folder = folder
+    self.format = format
+    self.log = log
+    self.chain = chain
+    self.keeper = keeper
+    healthCheck = HealthCheck(
+      Replay(log: log, format: format), in: folder, through: head, options: options)
+  }
+
+  /// Ends all use of the files. Waits for calls in progress.
+  func close() throws(JournalError) {
+    healthCheck.end()
+    chain.close()
+    try log.close()
+  }
+}
+
+/// The log that a journal uses now, and the turn to replace it.
+///
+/// 1. The log, and the version that it makes, are replaced together, with the write lock held.
+/// 2. While they are being replaced, ``replacementCount`` is odd. What was read from the log before may then differ from
+///    what is read after that, so `Journal.settled(_:)` reads again if the count has changed.
+/// 3. One erasure or pruning runs at a time, and has the turn. Closing cancels it and waits for the turn.
+///
+/// Safe to use from any thread.
+final class CurrentLog<State: EventSourced>: Sendable {
+  private let open: Lock<OpenLog<State>>
+  private let count = Atomic<Int>(0)
+  private let pauses = Atomic<Int>(0)
+  private let turn = WriteLock(())
+  private let closing = Atomic<Bool>(false)
+
+  init(_ open: OpenLog<State>) { self.open = Lock(open) }
+
+  var value: OpenLog<State> { open.withLock { $0 } }
+
+  /// Grows by two with each replacement; odd during one.
+  var replacementCount: Int { count.load(ordering: .sequentiallyConsistent) }
+
+  /// Whether the journal is being closed.
+  var isClosing: Bool { closing.load(ordering: .sequentiallyConsistent) }
+
+  /// The count, as soon as no replacement is in progress.
+  func settledCount() -> Int {
+    while true {
+      let count = replacementCount
+      if count.isMultiple(of: 2) { return count }
+      usleep(500)
+    }
+  }
+
+  /// Runs `body` while layers and snapshots can't be written, because the log is about to be replaced.
+  func whilePaused(_ body: () throws -> Void) rethrows {
+    pauses.add(1, ordering: .sequentiallyConsistent)
+    defer { pauses.add(1, ordering: .sequentiallyConsistent) }
+    try body()
+  }
+
+  /// Grows by two with each pause; odd during one.
+  var pauseCount: Int { pauses.load(ordering: .sequentiallyConsistent) }
+
+  /// Runs `body`, which returns the new log; the log is the old one if it throws. Called with the write lock held.
+  func replace<Result>(by body: (OpenLog<State>) throws -> (OpenLog<State>, Result)) rethrows -> Result {
+    count.add(1, ordering: .sequentiallyConsistent)
+    defer { count.add(1, ordering: .sequentiallyConsistent) }
+    let (new, result) = try body(value)
+    open.withLock { $0 = new }
+    return result
+  }
+
+  /// Waits for the turn to replace the log, and runs `body`.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is being closed, `wrongUse` inside another `body`.
+  func withTurn<Result>(_ body: () throws -> Result) throws -> Result {
+    try checkHasNoTurn("can't erase or prune")
+    return try turn.take { _ in
+      try checkIsNotClosing()
+      return try body()
+    }
+  }
+
+  /// - Throws: ``JournalError`` with code `closed` if the journal is being closed.
+  func checkIsNotClosing() throws(JournalError) {
+    if isClosing { throw JournalError.closed(path: value.folder.path) }
+  }
+
+  /// Ends the erasure or the pruning in progress, and refuses further ones.
+  func close() throws {
+    closing.store(true, ordering: .sequentiallyConsistent)
+    try turn.take { _ in }
+  }
+
+  /// - Throws: ``JournalError`` with code `wrongUse` if the caller has the turn, and would wait for itself.
+  func checkHasNoTurn(_ what: String) throws(JournalError) {
+    guard turn.isTakenByThisThread else { return }
+    throw JournalError(.wrongUse, "what reports the progress of an erasure or a pruning \(what)")
+  }
+}
+
+extension Journal {
+  /// Reads what must come from one log: if an erasure or a pruning replaces the log meanwhile, `body` runs again.
+  func settled<Result>(_ body: () throws -> Result) throws -> Result {
+    while true {
+      let (pauses, count) = (current.pauseCount, current.settledCount())
+      let result = Swift.Result { try body() }
+      guard current.replacementCount == count else { continue }
+      // A snapshot that was being written before the replacement was given up.
+      if case .failure(let error as JournalError) = result, error.code == .closed, !current.isClosing,
+        !pauses.isMultiple(of: 2) || current.pauseCount != pauses
+      {
+        usleep(1000)
+        continue
+      }
+      return try result.get()
+    }
+  }
+
+  /// Makes a copy, which fails if the log is replaced meanwhile: it would have a part of each log.
+  func copying<Result>(
+    _ observer: CopyObserver, _ body: (_ observer: CopyObserver) throws -> Result
+  ) throws -> Result {
+    let count = current.settledCount()
+    func check() throws {
+      if current.replacementCount != count { throw folder.logIsReplaced }
+    }
+    do {
+      return try withoutActuallyEscaping(observer) { observer in
+        try body { progress in
+          try check()
+          try observer(progress)
+        }
+      }
+    } catch {
+      try check()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Files
+import Foundation
+import Journaling
+import Locks
+import LogbookModel
+import TestSupport
+import Testing
+
+extension Battery {
+  /// Whatever happens during an erasure or a pruning of an open journal, it is done in full or not at all, and no commit
+  /// that was acknowledged before, meanwhile or afterwards is lost.
+  @Suite struct OpenEraseTests {
+    @Test func aProcessThatIsKilledWhileItErasesPrunesAndCommitsLosesNoCommitAndKeepsNothingErased() throws {
+      var random = SeededGenerator()
+      var (commitCount, erasureCount, rounds) = (0, 0, 0)
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        var erased: Set<Int> = []
+        // On a busy machine it takes longer until there was one of each.
+        while rounds < Battery.size(15, long: 2_000)
+          || rounds < 300 && (commitCount == 0 || erasureCount == 0)
+        {
+          let writers = [1, 2, 8].randomElement(using: &random)!
+          let lines = try KilledChild.said(
+            by: url, writers: writers, firstTurn: rounds * 10_000, ["erasing"], random: &random)
+          rounds += 1
+          guard FileManager.default.fileExists(atPath: url.path) else { continue }
+          let journal = try Journal<Logbook>.open(at: url)
+          let base = journal.base?.revision ?? 0
+          for line in lines {
+            let words = line.split(separator: " ")
+            if words.first == "erased", let turn = Int(words[1]) {
+              erased.insert(turn)
+              erasureCount += 1
+            }
+            guard words.count == 3, let revision = Revision(words[0]), revision > base else { continue }
+            let entry = try journal.entry(at: revision)
+            #expect(entry.author == words[1] && entry.note == words[2], "round \(rounds), \(line)")
+            commitCount += 1
+          }
+          let problems = try journal.verify(.deep).problems.map(\.description)
+          try #require(problems == [], "round \(rounds), \(writers) writers")
+          try journal.close()
+          let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+          #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"])
+          let found = try allBytes(of: url)
+          for turn in erased {
+            for word in ["<text \(turn)>", "<image \(turn)>", "<note \(turn)>"] {
+              #expect(
+                found.range(of: Data(word.utf8)) == nil, "round \(rounds): \(word) is still in the folder")
+            }
+          }
+        }
+      }
+      print("open erasures: \(rounds) kills, \(commitCount) acknowledged commits, \(erasureCount) erasures")
+      #expect(commitCount > 0 && erasureCount > 0)
+    }
+
+    @Test(arguments: [true, false])
+    func ifAnyOperationFailsTheJournalContinuesOrTakesNoMoreCommits(isErasure: Bool) throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        let operations = Lock(0)
+        _ = try rewrite(pages, at: try pages.copy("Count.journal"), isErasure: isErasure) { _ in
+          operations.withLock { $0 += 1 }
+          return .proceed
+        }
+        let count = operations.withLock { $0 }
+        var (done, undone, continued) = (0, 0, 0)
+        for index in 0..<count {
+          for lasts in [false, true] {
+            let url = try pages.copy("Faulty.journal")
+            let seen = Lock(0)
+            let run = try rewrite(pages, at: url, isErasure: isErasure) { _ in
+              let now = seen.withLock { seen in
+                defer { seen += 1 }
+                return seen
+              }
+              return now == index || lasts && now > index ? .fail(EIO) : .proceed
+            }
+            let place = "operation \(index)\(lasts ? " and all after it" : "")"
+            if try isDone(run, pages, at: url, isErasure: isErasure, place) { done += 1 } else { undone += 1 }
+            if run.error != nil, run.acknowledged.values.contains("afterwards") { continued += 1 }
+          }
+        }
+        print(
+          "open faults: \(count) operations, \(done) times done, \(undone) times not, \(continued) continued")
+        #expect(done > 0 && undone > 0 && continued > 0)
+      }
+    }
+
+    private struct Run {
+      var acknowledged: [Revision: String] = [:]
+      var error: (any Error)?
+    }
+
+    /// Erases page 2 or prunes, with a commit in the middle and one afterwards. The hook sees what happens from the
+    /// beginning of that on.
+    private func rewrite(_ pages: Pages, at url: URL, isErasure: Bool, _ hook: @escaping FileHook) throws
+      -> Run
+    {
+      let isBegun = Lock(false)
+      let options = JournalOptions(fileHook: { operation in
+        isBegun.withLock { $0 } ? hook(operation) : .proceed
+      })
+      let journal = try Journal<Logbook>.open(at: url, options: options)
+      isBegun.withLock { $0 = true }
+      var run = Run()
+      func commit(_ note: String) {
+        if let commit = try? journal.commit(by: "bob", note: note, { try $0.write(50, note) }) {
+          run.acknowledged[commit.revision] = note
+        }
+      }
+      var isCommitted = false
+      let progress: (CopyProgress) throws -> Void = { progress in
+        guard !isCommitted, progress.phase == .proving else { return }
+        isCommitted = true
+        commit("meanwhile")
+      }
+      do {
+        if isErasure {
+          try journal.erase(
+            [.page(2)], reason: "by law", by: "eve", includingWords: true, progress: progress)
+        } else {
+          try journal.prune(before: .revision(5), by: "eve", progress: progress)
+        }
+      } catch { run.error = error }
+      commit("afterwards")
+      try? journal.close()
+      return run
+    }
+
+    private func isDone(
+      _ run: Run, _ pages: Pages, at url: URL, isErasure: Bool, _ place: String
+    ) throws -> Bool {
+      let journal = try Journal<Logbook>.open(at: url)
+      for (revision, note) in run.acknowledged {
+        #expect(try journal.entry(at: revision).note == note, "\(place)")
+      }
+      let problems = try journal.verify(.deep).problems.map(\.description)
+      try #require(problems == [], "\(place)")
+      let isPruned = journal.base != nil
+      try journal.close()
+      let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+      #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"], "\(place)")
+      let found = try allBytes(of: url)
+      let gone =
+        isErasure
+        ? pages.words[2]!.filter { !$0.hasPrefix("image") } + pages.notes[2]!
+        : pages.turns.prefix(5).map(\.note)
+      let goneCount = gone.count { found.range(of: Data($0.utf8)) == nil }
+      #expect(goneCount == 0 || goneCount == gone.count, "\(place): \(goneCount) of \(gone.count)")
+      let isDone = goneCount > 0
+      #expect(isErasure || isDone == isPruned, "\(place)")
+      if run.error == nil { #expect(isDone, "\(place)") }
+      return isDone
+    }
+  }
+}
