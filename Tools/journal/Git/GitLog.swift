@@ -49,8 +49,7 @@ final class GitLog {
       nextHash = nil
       return hash
     }
-    if isAtEnd { return nil }
-    while let token = try process.read(upTo: 0) {
+    while !isAtEnd, let token = try process.read(upTo: 0) {
       if token.first == 1 { return String(decoding: token.dropFirst(), as: UTF8.self) }
     }
     isAtEnd = true

@@ -11,28 +11,32 @@ final class ChildProcess {
   private let input: Int32
   private let output: UnsafeMutablePointer<FILE>
   private let errors: Int32
-  private var isRunning = true
+  /// What ``finish()`` has returned.
+  private var code: Int32?
   /// The buffer of `getdelim`.
   private var line: UnsafeMutablePointer<CChar>?
   private var lineSize = 0
 
   init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
     self.program = program
+    // If this initializer throws, `deinit` does not run, so it closes all descriptors itself.
+    var unowned: [Int32] = []
+    defer { for descriptor in unowned { close(descriptor) } }
     let inputPipe = try SpawnedProcess.makePipe()
+    unowned += [inputPipe.reading, inputPipe.writing]
     let outputPipe = try SpawnedProcess.makePipe()
+    unowned += [outputPipe.reading, outputPipe.writing]
     errors = try SpawnedProcess.makeNamelessFile()
-    defer {
-      close(inputPipe.reading)
-      close(outputPipe.writing)
-    }
-    input = inputPipe.writing
-    unsafe output = unsafe fdopen(outputPipe.reading, "r")!
+    unowned.append(errors)
     let descriptors = [inputPipe.reading, outputPipe.writing, errors]
     process = try SpawnedProcess([program] + arguments, environment: environment, descriptors: descriptors)
+    input = inputPipe.writing
+    unsafe output = unsafe fdopen(outputPipe.reading, "r")!
+    unowned = [inputPipe.reading, outputPipe.writing]
   }
 
   deinit {
-    if isRunning {
+    if code == nil {
       kill(process.pid, SIGTERM)
       _ = finish()
     }
@@ -96,11 +100,12 @@ final class ChildProcess {
   /// Closes both pipes and waits until the program has ended.
   /// - Returns: the exit code, or 128 plus the number of the signal that ended the program; 0 on a second call.
   func finish() -> Int32 {
-    guard isRunning else { return 0 }
-    isRunning = false
+    if let code { return code }
     close(input)
     unsafe fclose(output)
-    return process.wait()
+    let code = process.wait()
+    self.code = code
+    return code
   }
 
   /// The first 4 KiB of standard error.
