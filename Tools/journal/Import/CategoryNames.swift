@@ -8,8 +8,10 @@ struct CategoryNames {
   /// Categories that may have lost an item in this entry.
   private var left: Set<CategoryID> = []
 
-  init(_ journal: CatalogJournal, _ catalog: Catalog) throws {
-    self.journal = journal
+  init(_ journal: CatalogJournal) { self.journal = journal }
+
+  mutating func start(from catalog: Catalog) throws {
+    (ids, left) = ([:], [])
     var renamed: [(name: String, category: CategoryID)] = []
     for category in catalog.categories {
       let name = category.modified > category.created ? try Self.sourceName(of: category, journal) : nil

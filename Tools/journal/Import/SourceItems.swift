@@ -58,14 +58,14 @@ struct SourceItems {
     self.field = field
     self.restoresItems = restoresItems
     self.report = report
-    categories = try CategoryNames(journal, journal.state)
+    categories = CategoryNames(journal)
     try start(from: journal.state)
   }
 
   /// Looks up the items of a catalog. Called again if another node has changed the journal.
   mutating func start(from catalog: Catalog) throws {
     (items, images, renamed, deleted, deletedBefore) = ([:], [:], nil, [:], nil)
-    categories = try CategoryNames(journal, catalog)
+    try categories.start(from: catalog)
     for item in catalog.items(ofKind: kind) {
       guard let key = ItemKey(item[field]) else { continue }
       // If two items have one key, the item that got the key from the source counts.
