@@ -11,9 +11,9 @@ extension EntityQuery {
     /// The part's name: an attribute, a path such as `name.common`, or a field of the catalog such as `@category`.
     public let field: String
     private let ranges: [ValueRange]
-    /// An array or a dictionary that also matches, because ``ranges`` can't tell arrays and dictionaries apart.
-    private let composite: FieldValue?
-    /// Whether the condition holds for all values except those in ``ranges`` and ``composite``.
+    /// Arrays and dictionaries that also match, because ``ranges`` can't tell arrays and dictionaries apart.
+    private let composites: [FieldValue]
+    /// Whether the condition holds for all values except those in ``ranges`` and ``composites``.
     private let isNegated: Bool
     /// The path of ``field`` if it is an attribute without dots in its name; nil if the name has to be interpreted.
     private let path: AttributePath?
@@ -25,24 +25,23 @@ extension EntityQuery {
     package init(
       _ field: String, isOne values: [FieldValue] = [], in ranges: [ValueRange] = [], isNegated: Bool = false
     ) {
-      let composites = values.filter { ValueKey($0) == ValueKey(.array([])) }
       self.field = field
-      self.ranges = ranges + values.filter { !composites.contains($0) }.map { .equal(to: $0) }
-      composite = composites.first
+      self.ranges = ranges + values.filter { ValueKey($0) != .composite }.map { .equal(to: $0) }
+      composites = values.filter { ValueKey($0) == .composite }
       self.isNegated = isNegated
       path = field.isEmpty || field.hasPrefix("@") || field.contains(".") ? nil : AttributePath([field])
     }
 
     /// The index that finds all matches, and maybe other entities, and the ranges to look up; nil if no index helps.
     package var lookup: (path: AttributePath, ranges: [ValueRange])? {
-      guard let path, composite == nil, !isNegated else { return nil }
+      guard let path, composites.isEmpty, !isNegated else { return nil }
       return (path, ranges)
     }
 
     func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
-      if let path, composite == nil { return includes(record.key(at: path)) != isNegated }
+      if let path, composites.isEmpty { return includes(record.key(at: path)) != isNegated }
       let found = part(of: record, kind)
-      let isEqual = composite.map { $0 == found || $0.isIdentical(to: found) } ?? false
+      let isEqual = composites.contains { $0 == found || $0.isIdentical(to: found) }
       return (isEqual || includes(ValueKey(found))) != isNegated
     }
 

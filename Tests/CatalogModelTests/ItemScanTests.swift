@@ -222,6 +222,21 @@ import Testing
     try journal.close()
   }
 
+  /// Only the first array or dictionary was compared.
+  @Test func aConditionFindsEachOfSeveralArraysAndDictionaries() throws {
+    let journal = try CatalogJournal.inMemory()
+    let values: [FieldValue] = [[1], [2], ["a": 1], [3], "text", "other"]
+    try journal.commit { draft in
+      for value in values { try draft.addItem(kind: "place", attributes: ["zip": value]) }
+    }
+    let wanted: [FieldValue] = [[2], ["a": 1], "text"]
+    for (isNegated, found) in [(false, [2, 3, 5]), (true, [1, 4, 6])] {
+      let condition = EntityQuery.Condition("zip", isOne: wanted, isNegated: isNegated)
+      #expect(answer(ItemSearch(EntityQuery(conditions: [condition])), in: journal.state) == found)
+    }
+    try journal.close()
+  }
+
   @Test func unequalFindsExactlyWhatEqualDoesNot() throws {
     let journal = try CatalogJournal.inMemory()
     let values: [FieldValue?] = [
