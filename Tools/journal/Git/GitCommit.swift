@@ -83,7 +83,7 @@ enum GitPath {
     return text
   }
 
-  private static func escape(_ byte: UInt8) -> String {
+  static func escape(_ byte: UInt8) -> String {
     "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
   }
 

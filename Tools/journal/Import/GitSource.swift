@@ -49,7 +49,7 @@ enum GitSource {
     let seconds = (clock.now - start) / .seconds(1)
     try terminal.answer([
       "commits": report.commits, "entries": report.entries, "events": report.events, "images": report.images,
-      "reported": report.notes, "seconds": FieldValue.double((seconds * 1000).rounded() / 1000),
+      "reported": report.notes, "seconds": Import.rounded(seconds),
     ]) {
       try terminal.line(
         "imported \(report.commits.counted("commit")) of \(path.printable): "

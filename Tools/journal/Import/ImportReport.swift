@@ -2,7 +2,7 @@ import CatalogModel
 
 final class ImportReport {
   /// The number of messages to print. Further messages are only counted.
-  private static let lineLimit = 100
+  static let lineLimit = 100
   private let terminal: Terminal
   private(set) var commits = 0
   private(set) var entries = 0

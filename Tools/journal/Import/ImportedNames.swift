@@ -59,7 +59,7 @@ enum EntityName {
   /// as its bytes, `\x20`. A text that is too long is cut and ends in a digest, so that long names stay distinct.
   static func usable(_ text: String) -> String {
     if text.allSatisfy(\.isWhitespace) {
-      return text.utf8.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      return text.utf8.map(GitPath.escape).joined()
     }
     guard text.utf8.count > byteLimit else { return text }
     let digest = SHA256Hash.digest(Array(text.utf8)).hex

@@ -4,9 +4,6 @@ import JSON
 import LegacyStores
 
 enum LegacyImport {
-  /// The number of problems to print. Further problems are only counted.
-  private static let lineLimit = 100
-
   static let sources = [
     source("archive", ["--map", "--kind"], takesSeveral: true) { files, mapping, _ in
       try LegacyStore.archives(files, mapping: mapping)
@@ -63,7 +60,7 @@ enum LegacyImport {
       "source": store.source.rawValue, "entries": report.revisions, "added": report.added,
       "updated": report.updated, "deleted": report.deleted, "unchanged": report.unchanged,
       "categories": report.categories, "images": report.images, "problems": report.problems.map(\.json),
-      "seconds": FieldValue.double((seconds * 1000).rounded() / 1000),
+      "seconds": Import.rounded(seconds),
     ]) {
       try printSummary(report, of: store, seconds, terminal)
     }
@@ -72,12 +69,11 @@ enum LegacyImport {
   }
 
   private static func printProblems(_ problems: [LegacyProblem], _ terminal: Terminal) {
-    for problem in problems.prefix(lineLimit) {
+    for problem in problems.prefix(ImportReport.lineLimit) {
       terminal.warn("\(problem.isLoss ? "not read" : "note"): \(problem.description.printable)")
     }
-    if problems.count > lineLimit {
-      terminal.warn("and \((problems.count - lineLimit).grouped) more; --json lists them all")
-    }
+    let rest = problems.count - ImportReport.lineLimit
+    if rest > 0 { terminal.warn("and \(rest.grouped) more; --json lists them all") }
   }
 
   private static func printSummary(

@@ -90,6 +90,9 @@ enum Import: Verb {
     terminal.code = try source.run(arguments, terminal)
   }
 
+  /// Seconds as JSON shows them, to the millisecond.
+  static func rounded(_ seconds: Double) -> FieldValue { .double((seconds * 1000).rounded() / 1000) }
+
   /// Runs an import. If the journal can't store it, throws an error that says what is kept and how to continue.
   static func storing<Result>(in journal: CatalogJournal, _ body: () throws -> Result) throws -> Result {
     let codes: [JournalError.Code] = [.io, .outcomeUnknown, .poisoned, .outOfResources, .unreachable]
