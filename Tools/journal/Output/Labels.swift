@@ -40,13 +40,10 @@ final class Labels {
     let state = journal.state
     // If no later event changed the entity, the state has its label. Erased content is erased at every revision.
     if state.isErased(entity) || state.revision(of: entity) <= revision { return state.reference(to: entity) }
-    var past = known(entity, at: revision)
-    if past == nil,
-      let row = try journal.readable({ try journal.entity(entity, asOf: .revision(revision)) }) ?? nil
-    {
-      past = PastEntity(row.record, of: entity.kind)
-      keep(past, of: entity, in: min(row.modified, revision)...revision)
-    }
+    if let past = known(entity, at: revision) { return Catalog.name(of: entity, labeled: past.label) }
+    let row = try journal.readable { try journal.entity(entity, asOf: .revision(revision)) } ?? nil
+    let past = row.map { PastEntity($0.record, of: entity.kind) }
+    if let row, let past { keep(past, of: entity, in: min(row.modified, revision)...revision) }
     return Catalog.name(of: entity, labeled: past?.label)
   }
 
@@ -101,8 +98,7 @@ final class Labels {
     known[entity].flatMap { $0.range.contains(revision) ? $0.past : nil }
   }
 
-  private func keep(_ past: PastEntity?, of entity: EntityKey, in range: ClosedRange<Revision>) {
-    guard let past else { return }
+  private func keep(_ past: PastEntity, of entity: EntityKey, in range: ClosedRange<Revision>) {
     var range = range
     if let old = known[entity]?.range, old.overlaps(range) {
       range = min(old.lowerBound, range.lowerBound)...max(old.upperBound, range.upperBound)
