@@ -235,8 +235,8 @@ Status StagedEnv::NewRandomAccessFile(const std::string& path, leveldb::RandomAc
   std::unique_ptr<TableFile> table;
   const TableInfo* info = nullptr;
   const uint64_t number = FileName::Parse(name).number;
-  for (const TableInfo& table : inventory_.manifest.tables) {
-    if (table.number == number) info = &table;
+  for (const TableInfo& known : inventory_.manifest.tables) {
+    if (known.number == number) info = &known;
   }
   Status status = WaitingForDescriptors([&] { return TableFile::Open(*folder_, name, info, &table); });
   *result = table.release();
