@@ -17,7 +17,7 @@ export function changeBlock(change, { label, before, after } = {}) {
     rows.length ? h("table", { class: "fields" }, h("tbody", {}, rows)) : null);
 }
 
-export function fieldName(field) { return field.startsWith("@@") ? field.slice(1) : field.startsWith("@") ? field.slice(1) : field; }
+export function fieldName(field) { return field.startsWith("@") ? field.slice(1) : field; }
 
 function fieldRow(field, old, value, operation) {
   const name = h("th", { scope: "row" }, fieldName(field));

@@ -171,5 +171,17 @@ export class View {
     return this.request.signal;
   }
 
+  /** A button to load more with. It stays until that has succeeded. */
+  moreButton(text, load) {
+    const note = h("div", { role: "alert" });
+    const button = h("button", { type: "button", onclick: async () => {
+      button.disabled = true;
+      try { await load(this.begin()); bar.remove(); } catch (error) { this.report(note, error); }
+      button.disabled = false;
+    } }, text);
+    const bar = h("div", {}, button, note);
+    return bar;
+  }
+
   report(element, error) { if (error.name !== "AbortError") replace(element, h(element.matches("ol") ? "li" : "p", { class: "note" }, sentence(error.message))); }
 }

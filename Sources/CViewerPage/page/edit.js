@@ -30,7 +30,10 @@ async function propose(app, title, path, request, done = () => {}) {
       const found = await post(path, { ...request, dryRun: true });
       if (mine !== turn) return;
       plan = found;
-    } catch (error) { replace(content, h("p", { class: "note bad" }, sentence(error.message))); return; }
+    } catch (error) {
+      if (mine === turn) replace(content, h("p", { class: "note bad" }, sentence(error.message)));
+      return;
+    }
     const isBlocked = plan.conflicts.length > 0;
     const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
     replace(content,
@@ -41,7 +44,6 @@ async function propose(app, title, path, request, done = () => {}) {
       plan.problem ? h("p", { class: "note bad" }, sentence(plan.problem)) : null,
       isBlocked ? h("div", { class: "bar" }, path === "restore" ? null : choose("keep", "Keep them, revert the rest"), choose("override", path === "restore" ? "Delete what was added since" : "Override them")) : null);
     confirm.disabled = isBlocked || Boolean(plan.problem) || plan.changes.length === 0;
-    confirm.textContent = `Commit`;
     if (!confirm.disabled && document.activeElement !== keep) confirm.focus();
   };
 

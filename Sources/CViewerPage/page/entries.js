@@ -14,25 +14,22 @@ export class EntriesView extends View {
     const parameters = this.app.parameters();
     const input = (name, label) => h("input", { type: "search", "aria-label": label, placeholder: label, value: parameters.get(name) ?? "", oninput: debounce(200, (event) => this.app.setParameter(name, event.target.value, { replaces: true })) });
     this.list = h("ol", { class: "entries" });
-    this.more = h("button", { type: "button", hidden: true, onclick: () => this.load(this.next) }, "Older entries");
-    replace(root, h("h1", {}, "Entries"), h("div", { class: "toolbar" }, input("author", "Author"), input("note", "Note")), this.list, this.more);
+    this.tail = h("div");
+    replace(root, h("h1", {}, "Entries"), h("div", { class: "toolbar" }, input("author", "Author"), input("note", "Note")), this.list, this.tail);
     this.update();
   }
 
-  update() { this.load(null); }
+  update() { this.load(null, this.begin()).catch((error) => this.report(this.list, error)); }
 
-  async load(until) {
+  async load(until, signal) {
     const parameters = this.app.parameters();
-    try {
-      const found = await get("entries", { until: `r${until ?? this.app.revision}`, author: parameters.get("author"), note: parameters.get("note"), events: 0, limit: 50 }, this.begin());
-      const rows = [...found.entries, ...found.unreadable ?? []].sort((a, b) => b.revision - a.revision).map((entry) => h("li", {}, h("a", { href: `/entries/${entry.revision}` },
-        h("span", { class: "revision" }, entry.revision),
-        entry.message ? h("span", { class: "bad" }, sentence(entry.message))
-          : [h("span", { class: "label" }, subject(entry.note ?? "") || h("span", { class: "faint" }, "(no note)")), h("span", { class: "counts" }, countsText(entry.counts)), author(entry.author), h("span", { class: "dates" }, when(entry))])));
-      if (until === null) replace(this.list, rows.length ? rows : h("li", { class: "note" }, "There are no such entries.")); else this.list.append(...rows);
-      this.next = found.next;
-      this.more.hidden = found.next === null;
-    } catch (error) { this.report(this.list, error); }
+    const found = await get("entries", { until: `r${until ?? this.app.revision}`, author: parameters.get("author"), note: parameters.get("note"), events: 0, limit: 50 }, signal);
+    const rows = [...found.entries, ...found.unreadable ?? []].sort((a, b) => b.revision - a.revision).map((entry) => h("li", {}, h("a", { href: `/entries/${entry.revision}` },
+      h("span", { class: "revision" }, entry.revision),
+      entry.message ? h("span", { class: "bad" }, sentence(entry.message))
+        : [h("span", { class: "label" }, subject(entry.note ?? "") || h("span", { class: "faint" }, "(no note)")), h("span", { class: "counts" }, countsText(entry.counts)), author(entry.author), h("span", { class: "dates" }, when(entry))])));
+    if (until === null) replace(this.list, rows.length ? rows : h("li", { class: "note" }, "There are no such entries.")); else this.list.append(...rows);
+    replace(this.tail, found.next === null ? null : this.moreButton("Older entries", (signal) => this.load(found.next, signal)));
   }
 }
 
@@ -42,7 +39,7 @@ export class EntryView extends View {
     const { app, revision } = this;
     this.tail = h("div", {});
     try {
-      const found = await get(`entries/r${revision}`);
+      const found = await get(`entries/r${revision}`, {}, this.begin());
       const { entry } = found;
       const tags = app.facts.tags.filter((tag) => tag.revision === revision);
       const link = (number, text) => (number > (app.facts.base ?? 0) && number <= app.facts.revision ? h("a", { href: `/entries/${number}` }, text) : null);
@@ -65,8 +62,7 @@ export class EntryView extends View {
     for (const event of found.entry.events) this.tail.append(changeBlock(event, { label: found.labels[event.entity], before: revision - 1, after: revision }));
     const shown = found.offset + found.entry.events.length;
     if (shown >= found.entry.eventCount) return;
-    const more = h("button", { type: "button", onclick: async () => { more.remove(); this.append(await get(`entries/r${revision}`, { offset: shown })); } }, `${counted(found.entry.eventCount - shown, "more change")}`);
-    this.tail.append(more);
+    this.tail.append(this.moreButton(counted(found.entry.eventCount - shown, "more change"), async (signal) => this.append(await get(`entries/r${revision}`, { offset: shown }, signal))));
   }
 }
 
@@ -93,22 +89,20 @@ export class CompareView extends View {
     const { from, to } = this.form.elements;
     from.value = parameters.get("from") ?? String(Math.max(this.app.revision - 1, this.app.facts.base ?? 0));
     to.value = parameters.get("to") ?? (this.app.at === null ? "now" : String(this.app.at));
-    this.load(0);
+    this.load(0, this.begin()).catch((error) => this.report(this.result, error));
   }
 
-  async load(offset) {
+  async load(offset, signal) {
     const selector = (text) => (text.trim() === "now" ? "HEAD" : text.trim());
     const { from, to } = this.form.elements;
     if (this.app.facts.revision === 0) { replace(this.result, h("p", { class: "note" }, "This journal is empty: there is nothing to compare.")); return; }
-    try {
-      const found = await get("diff", { from: selector(from.value), to: selector(to.value), offset }, this.begin());
-      const blocks = found.differences.map((change) => changeBlock(change, { label: found.labels[change.entity], before: found.from, after: found.to }));
-      const shown = offset + found.differences.length;
-      const more = shown < found.total ? h("button", { type: "button", onclick: () => { more.remove(); this.load(shown); } }, counted(found.total - shown, "more difference")) : null;
-      if (offset === 0) {
-        replace(this.result, h("div", { class: "heading" }, h("h2", {}, found.total ? counted(found.total, "difference") : "No differences"), h("span", { class: "faint" }, `revision ${found.from} → ${found.to}`), h("span", { class: "grow" }),
-          this.app.isEditable && found.total && found.from < this.app.facts.revision ? h("button", { type: "button", onclick: () => restoreEverything(this.app, found.from) }, `Restore everything as of ${found.from}…`) : null), blocks, more);
-      } else this.result.append(...blocks, ...(more ? [more] : []));
-    } catch (error) { this.report(this.result, error); }
+    const found = await get("diff", { from: selector(from.value), to: selector(to.value), offset }, signal);
+    const blocks = found.differences.map((change) => changeBlock(change, { label: found.labels[change.entity], before: found.from, after: found.to }));
+    const shown = offset + found.differences.length;
+    const more = shown < found.total ? this.moreButton(counted(found.total - shown, "more difference"), (signal) => this.load(shown, signal)) : null;
+    if (offset === 0) {
+      replace(this.result, h("div", { class: "heading" }, h("h2", {}, found.total ? counted(found.total, "difference") : "No differences"), h("span", { class: "faint" }, `revision ${found.from} → ${found.to}`), h("span", { class: "grow" }),
+        this.app.isEditable && found.total && found.from < this.app.facts.revision ? h("button", { type: "button", onclick: () => restoreEverything(this.app, found.from) }, `Restore everything as of ${found.from}…`) : null), blocks, more);
+    } else this.result.append(...blocks, ...(more ? [more] : []));
   }
 }

@@ -116,10 +116,10 @@ export class ItemView extends View {
 }
 
 /** The changes of an entity up to a point in time, at most the newest 10,000, with the digests of their entries. */
-async function wholeHistory(name, at) {
+async function wholeHistory(name, at, signal) {
   const whole = { history: [], digests: {}, next: at };
   for (let part = 0; part < 10 && whole.next !== null; part++) {
-    const found = await get(`entities/${name}/history`, { at: whole.next, limit: 1000, digests: 1 });
+    const found = await get(`entities/${name}/history`, { at: whole.next, limit: 1000, digests: 1 }, signal);
     whole.history.push(...found.history);
     Object.assign(whole.digests, found.digests);
     whole.next = found.next;
@@ -133,10 +133,12 @@ export class ReportView extends View {
     const { app, name } = this;
     const at = app.at === null ? undefined : `r${app.at}`;
     try {
+      const signal = this.begin();
       const [facts, blame, history, entity] = await Promise.all([
-        get("journal"), get(`entities/${name}/blame`, { at }).catch(() => ({ blame: [] })),
-        wholeHistory(name, at), get(`entities/${name}`, { at }).catch(() => null),
+        get("journal", {}, signal), get(`entities/${name}/blame`, { at }, signal).catch(() => ({ blame: [] })),
+        wholeHistory(name, at, signal), get(`entities/${name}`, { at }, signal).catch(() => null),
       ]);
+      signal.throwIfAborted();
       replace(root, h("article", { class: "report" },
         h("div", { class: "heading" }, h("h1", {}, `Report on ${entity?.label ?? name}`), h("span", { class: "grow" }), h("button", { type: "button", class: "primary", onclick: () => print() }, "Print")),
         h("dl", { class: "facts" },

@@ -206,9 +206,11 @@ export class ItemsView extends View {
       : h("div", { class: "row static" }, content);
   }
 
+  get rowHeight() { return parseFloat(getComputedStyle(this.scroller).getPropertyValue("--row-height")); }
+
   draw() {
     if (this.query.deleted === "1") return;
-    const rowHeight = this.scroller.clientWidth < 600 ? 60 : 44;
+    const { rowHeight } = this;
     const room = this.scroller.clientHeight;
     const full = this.total * rowHeight;
     const tall = Math.min(full, tallest);
@@ -276,7 +278,7 @@ export class ItemsView extends View {
     const rows = [...this.space.querySelectorAll("[data-item]")];
     const index = rows.indexOf(document.activeElement);
     const next = index < 0 ? rows[0] : rows[index + step];
-    if (!next) { this.scroller.scrollTop += step * 44; return; }
+    if (!next) { this.scroller.scrollTop += step * this.rowHeight; return; }
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   }

@@ -6,12 +6,12 @@ import { View, counted, h, replace, sentence, time } from "./dom.js";
 export class ProofView extends View {
   enter(root) { this.root = root; this.update(); }
 
-  leave() { clearTimeout(this.timer); }
+  leave() { clearTimeout(this.timer); super.leave(); }
 
   async update() {
     clearTimeout(this.timer);
     let facts;
-    try { facts = await get("journal"); } catch (error) { this.report(this.root, error); return; }
+    try { facts = await get("journal", {}, this.begin()); } catch (error) { this.report(this.root, error); return; }
     const { health } = facts;
     const copy = h("button", { type: "button", id: "copy", onclick: async () => { await navigator.clipboard.writeText(facts.digest); copy.textContent = "Copied"; } }, "Copy");
     const isDone = health.checkedRevision >= health.lastRevision;
