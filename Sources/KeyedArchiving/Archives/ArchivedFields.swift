@@ -55,7 +55,7 @@ struct ArchivedFields: Sendable {
   ///   the names together are larger than the file, as they can be only if they overlap in the file.
   func all() throws(ArchiveError) -> [ArchivedField] {
     try graph.checkCount(count, holder: holder)
-    var bytesLeft = 2 * list.bytes.count + 1 << 16
+    var bytesLeft = list.contentLimit
     var fields: [ArchivedField] = []
     fields.reserveCapacity(count)
     for index in 0..<count {

@@ -10,13 +10,9 @@ package struct SharedContents {
   private var values: [Int: ArchivedValue] = [:]
   private var bytesLeft: Int
 
-  /// The maximum count of contents that are not shared, because they take little or no memory outside of the value.
-  private static let shortCount = 15
-
   init(_ graph: ArchiveGraph) {
     self.graph = graph
-    // Twice the file, because a few overlaps are legal and occur, and because UTF-8 can take more bytes than UTF-16.
-    bytesLeft = 2 * graph.list.bytes.count + 1 << 16
+    bytesLeft = graph.list.contentLimit
   }
 
   package init(_ archive: KeyedArchive) { self.init(archive.graph) }
@@ -28,9 +24,7 @@ package struct SharedContents {
   package mutating func value(_ number: Int, holder: Int?) throws(ArchiveError) -> ArchivedValue {
     guard let place = try graph.place(of: number, holder: holder) else { return .null }
     let header = place.header
-    guard header.hasContent, header.count > Self.shortCount else {
-      return try graph.value(at: place, holder: holder)
-    }
+    guard header.isLong else { return try graph.value(at: place, holder: holder) }
     if let known = values[header.offset] { return known }
     bytesLeft -= header.byteCount
     guard bytesLeft >= 0 else {
@@ -43,4 +37,10 @@ package struct SharedContents {
     values[header.offset] = value
     return value
   }
+}
+
+extension PropertyList {
+  /// How many bytes of strings and data may be decoded: twice the file, because a few overlaps are legal and occur, and
+  /// because UTF-8 can take more bytes than UTF-16.
+  var contentLimit: Int { 2 * bytes.count + 1 << 16 }
 }

@@ -4,45 +4,6 @@ import PropertyLists
 // Index paths, index sets and the runs of attributed strings, which archives hold as packed numbers: how each is read,
 // and then how it is written.
 
-/// The base-128 form of numbers. Each byte has seven bits of a number, the lowest bits first. The high bit is clear
-/// only in the last byte of a number.
-private enum Varints {
-  /// All numbers of `data`; nil if `data` ends within a number, or a number needs more than 64 bits.
-  ///
-  /// - Complexity: O(n) in the byte count.
-  static func all(in data: Data) -> [UInt64]? {
-    var numbers: [UInt64] = []
-    var number: UInt64 = 0
-    var shift: UInt64 = 0
-    for byte in data {
-      let bits = UInt64(byte & 0x7F)
-      guard shift < 64, (bits << shift) >> shift == bits else { return nil }
-      number |= bits << shift
-      if byte & 0x80 == 0 {
-        numbers.append(number)
-        number = 0
-        shift = 0
-      } else {
-        shift += 7
-      }
-    }
-    return shift == 0 ? numbers : nil
-  }
-
-  static func packed(_ numbers: some Sequence<Int>) -> Data {
-    var data = Data()
-    for number in numbers {
-      var rest = UInt(bitPattern: number)
-      while rest >= 0x80 {
-        data.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-        rest >>= 7
-      }
-      data.append(UInt8(rest))
-    }
-    return data
-  }
-}
-
 /// A text and the attributes of its parts, as an `NSAttributedString` was archived.
 public struct ArchivedAttributedString: Sendable {
   /// A part of the text with the same attributes throughout.
@@ -141,7 +102,10 @@ extension ArchivedValue {
 extension ArchivedObject {
   /// The numbers that are packed into the data in a field.
   fileprivate func packedNumbers(_ key: String) throws(ArchiveError) -> [UInt64] {
-    guard let data = try data(key), let numbers = Varints.all(in: data) else {
+    var numbers: [UInt64] = []
+    guard let data = try data(key),
+      unsafe data.withUnsafeBytes({ unsafe Varints.read($0) { numbers.append($0) } })
+    else {
       throw malformed("\(key) is missing, or ends within a number")
     }
     return numbers
@@ -186,6 +150,12 @@ extension Range<Int> {
   }
 }
 
+private func packed(_ numbers: some Sequence<Int>) -> Data {
+  var data = Data()
+  for number in numbers { Varints.write(UInt64(bitPattern: Int64(number))) { data.append($0) } }
+  return data
+}
+
 extension ArchiveNode {
   /// An `NSIndexPath`.
   public static func indexPath(_ indexPath: IndexPath) -> ArchiveNode {
@@ -193,7 +163,7 @@ extension ArchiveNode {
     if indexPath.count == 1 {
       node.set("NSIndexPathValue", .integer(Int64(indexPath[0])))
     } else if indexPath.count > 1 {
-      node.set("NSIndexPathData", .data(Varints.packed(indexPath)))
+      node.set("NSIndexPathData", .data(packed(indexPath)))
     }
     return node
   }
@@ -206,7 +176,7 @@ extension ArchiveNode {
       node.set("NSLocation", .integer(Int64(ranges[0].lowerBound)))
       node.set("NSLength", .integer(Int64(ranges[0].count)))
     } else if ranges.count > 1 {
-      node.set("NSRangeData", .data(Varints.packed(ranges.flatMap { [$0.lowerBound, $0.count] })))
+      node.set("NSRangeData", .data(packed(ranges.flatMap { [$0.lowerBound, $0.count] })))
     }
     return node
   }

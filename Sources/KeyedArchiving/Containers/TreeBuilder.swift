@@ -44,8 +44,7 @@ struct TreeBuilder<Tree> {
     // Each value of a sound list takes at least one byte. Shared values count each time.
     valueLimit = min(list.limits.valueCount, 2 * list.bytes.count + extra)
     valuesLeft = valueLimit
-    // Twice the file, because a few overlaps are legal and occur.
-    bytesLeft = 2 * list.bytes.count + 1 << 16
+    bytesLeft = list.contentLimit
   }
 
   mutating func tree(_ number: Int) throws(ArchiveError) -> Tree {
@@ -95,8 +94,7 @@ struct TreeBuilder<Tree> {
         return (nil, 0)
       }
     case .data, .asciiString, .utf16String:
-      // Up to 15 bytes of ASCII fit into the value itself; other contents as short take little memory.
-      guard header.count > 15 else { return (make(.leaf(try leaf(header))), 1) }
+      guard header.isLong else { return (make(.leaf(try leaf(header))), 1) }
       if case .made(let value, _) = known[header.offset] { return (value, 1) }
       try spendBytes(of: header)
       let value = make(.leaf(try leaf(header)))

@@ -121,8 +121,8 @@ public final class ArchiveNode {
 
   /// The archive of this object and everything reachable from it, under the name `root`.
   ///
-  /// - Throws: `unencodable` if an object has a key twice; `limitExceeded` if there are more objects than the format
-  ///   can number, or lists are nested too deeply.
+  /// - Throws: `unencodable` if an object has a key twice, or lists in a field are nested more than 512 deep;
+  ///   `limitExceeded` if there are more objects than the format can number.
   public func archived() throws(ArchiveError) -> [UInt8] {
     try ArchiveNode.archive(["root": .node(self)])
   }

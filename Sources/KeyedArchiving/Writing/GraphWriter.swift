@@ -60,7 +60,7 @@ struct GraphWriter {
       // Only lists are written recursively, so their depth is limited.
       guard depth < ArchiveLimits().depth else {
         throw ArchiveError(
-          .limitExceeded,
+          .unencodable,
           "lists in a field are nested more than \(depth) deep; use arrays instead")
       }
       depth += 1

@@ -14,6 +14,9 @@ package struct ObjectHeader: Sendable {
 
   /// The size in bytes of a string or data, as it is stored.
   package var byteCount: Int { kind == .utf16String ? 2 * count : count }
+
+  /// Whether the text or the data takes memory of its own. Less fits into the value itself.
+  package var isLong: Bool { hasContent && byteCount > 15 }
 }
 
 /// The kinds of stored objects. Strings are of two kinds, by their encoding.

@@ -105,12 +105,11 @@ package struct BinaryPropertyListWriter: ~Copyable {
     var taken = OutputBuffer(capacity: 1)
     swap(&taken, &lengths)
     unsafe try taken.withBytes { (bytes) throws(ArchiveError) in
-      var reader = unsafe VariableReader(bytes)
       var offset = 8
-      while let length = reader.next() {
+      _ = unsafe try Varints.read(bytes) { (length) throws(ArchiveError) in
         try output.makeRoom(8)
         output.put(offset, width: width)
-        offset += length
+        offset += Int(length)
       }
     }
   }

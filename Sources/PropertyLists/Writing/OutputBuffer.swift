@@ -91,12 +91,7 @@ struct OutputBuffer: ~Copyable {
   /// Puts the base-128 form of a count, low bits first: at most 10 bytes.
   @inline(__always)
   mutating func put(variable value: Int) {
-    var rest = UInt(bitPattern: value)
-    while rest >= 0x80 {
-      put(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    put(UInt8(truncatingIfNeeded: rest))
+    Varints.write(UInt64(bitPattern: Int64(value))) { put($0) }
   }
 
   @inline(__always)
@@ -125,30 +120,5 @@ struct OutputBuffer: ~Copyable {
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     unsafe try body(UnsafeRawBufferPointer(start: base, count: used))
-  }
-}
-
-/// Reads the numbers that `OutputBuffer.put(variable:)` wrote, in order.
-@safe
-struct VariableReader {
-  private let bytes: UnsafeRawBufferPointer
-  private var position = 0
-
-  /// - Parameter bytes: complete numbers, in memory that outlives the reader.
-  init(_ bytes: UnsafeRawBufferPointer) {
-    unsafe self.bytes = unsafe bytes
-  }
-
-  mutating func next() -> Int? {
-    guard unsafe position < bytes.count else { return nil }
-    var value: UInt = 0
-    var shift: UInt = 0
-    while true {
-      let byte = unsafe bytes[position]
-      position += 1
-      value |= UInt(byte & 0x7F) << shift
-      if byte < 0x80 { return Int(bitPattern: value) }
-      shift += 7
-    }
   }
 }

@@ -176,6 +176,18 @@ import Testing
     #expect(last == nil)
   }
 
+  /// No reader opens them. They were taken for too many objects, and written again with wider references.
+  @Test func listsInAFieldThatAreNestedTooDeeplyAreRefused() throws {
+    func archive(_ depth: Int) throws -> [UInt8] {
+      var list = ArchiveNode.Value.list([])
+      for _ in 1..<depth { list = .list([list]) }
+      return try ArchiveNode.archive(["lists": list])
+    }
+    #expect(try KeyedArchive(ArchiveBytes(archive(500))).top("lists") != nil)
+    let error = #expect(throws: ArchiveError.self) { try archive(600) }
+    #expect(error?.code == .unencodable)
+  }
+
   @Test func fewObjectsTakeNarrowReferences() throws {
     func width(_ count: Int) throws -> UInt8 {
       let bytes = try ArchiveNode.array((0..<count).map { .integer(Int64($0)) }).archived()
