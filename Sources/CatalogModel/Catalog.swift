@@ -43,14 +43,11 @@ public struct Catalog: Sendable {
   public init() {}
 
   /// How many items there are. O(1).
-  public var itemCount: Int {
-    // Without this, a layer with a wrong count could make the number negative.
-    max(itemTable.count, 0)
-  }
+  public var itemCount: Int { items.count }
   /// How many categories there are. O(1).
-  public var categoryCount: Int { categoryTable.count }
+  public var categoryCount: Int { categories.count }
   /// How many images there are. O(1).
-  public var imageCount: Int { imageTable.count }
+  public var imageCount: Int { images.count }
 
   /// The item of that number, or nil if it does not exist. O(log n).
   public func item(_ id: Catalog.Item.ID) -> Catalog.Item? {
@@ -71,6 +68,13 @@ extension Catalog: EventSourced {
   public static var schema: String { "catalog/2" }
   /// The kinds in the order of the numbers that the log contains.
   public static let kindNames = ["category", "item", "image", "tag", "rule"]
+  /// All kinds, in the same order.
+  package static var entityKinds: [EntityKind] { kindNames.indices.map { EntityKind(rawValue: UInt8($0)) } }
+
+  /// The name of a kind; empty if no entity of a catalog has it.
+  package static func kindName(of kind: EntityKind) -> String {
+    Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
+  }
 
   /// The encoded record of an entity, or nil if it does not exist. O(log n).
   public func record(of entity: EntityKey) -> EntityRecord? { table(of: entity.kind)?[entity.number]?.record }

@@ -35,6 +35,11 @@ extension Catalog {
   /// All tags, in the order of creation.
   public var tags: [Catalog.Tag] { tagTable.map { Catalog.Tag(number: $0.number, row: $0.row) } }
 
+  /// The tag of that number, or nil if it does not exist. O(log n).
+  public func tag(_ id: Catalog.Tag.ID) -> Catalog.Tag? {
+    tagTable[id.number].map { Catalog.Tag(number: id.number, row: $0) }
+  }
+
   /// The tag of that name, or nil if there is none.
   /// - Complexity: O(t) for t tags.
   public func tag(named name: String) -> Catalog.Tag? { tags.first { $0.name == name } }

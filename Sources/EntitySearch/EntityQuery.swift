@@ -116,40 +116,26 @@ extension Journal where State == Catalog {
     else { return nil }
     return FoundEntity(entity: entity, record: record, deleted: last.revision)
   }
-
-  /// A category, and the items that are in it now or were at a point in time: what a restore of the category covers.
-  public func entities(ofCategory id: CategoryID, asOf selector: RevisionSelector) throws -> [EntityKey] {
-    let items = try [state, state(asOf: selector)].flatMap { $0.items(in: id).map(\.id) }
-    return [id.entity] + Set(items).sorted().map(\.entity)
-  }
-
-  /// The items that have a kind now or had it at a point in time.
-  public func entities(ofKind kind: String, asOf selector: RevisionSelector) throws -> [EntityKey] {
-    let items = try [state, state(asOf: selector)].flatMap { $0.items(ofKind: kind).map(\.id) }
-    return Set(items).sorted().map(\.entity)
-  }
 }
 
 extension Catalog {
   /// The kind of an item with the given record; `category`, `image`, `tag` or `rule` for other entities.
   static func kindName(of record: EntityRecord, _ kind: EntityKind) -> String {
     if kind == .item, let fields = try? ItemFields(record) { return record.text(at: fields.kind) }
-    return Int(kind.rawValue) < kindNames.count ? kindNames[Int(kind.rawValue)] : ""
+    return kindName(of: kind)
   }
 
   /// The entities whose content was erased, in the order of kinds and numbers, except tags and rules, which no restore
   /// changes.
   package var erasedEntities: [EntityKey] {
-    zip(0..., tables).flatMap { kind, table in
-      table.erasedNumbers.map { EntityKey(kind: EntityKind(rawValue: kind), number: $0) }
+    zip(Self.entityKinds, tables).flatMap { kind, table in
+      table.erasedNumbers.map { EntityKey(kind: kind, number: $0) }
     }.filter { Self.isRestored($0.kind) }
   }
 
   fileprivate var deletedEntities: some Sequence<(EntityKey, Revision)> {
-    zip(0..., tables).lazy.flatMap { kind, table in
-      table.goneEntities.lazy.map {
-        (EntityKey(kind: EntityKind(rawValue: kind), number: $0.number), $0.revision)
-      }
+    zip(Self.entityKinds, tables).lazy.flatMap { kind, table in
+      table.goneEntities.lazy.map { (EntityKey(kind: kind, number: $0.number), $0.revision) }
     }
   }
 
@@ -165,8 +151,8 @@ extension Catalog {
       return AnySequence(items(ofKind: kind).lazy.map { ($0.id.entity, $0.record) })
     }
     return AnySequence(
-      zip(0..., tables).lazy.flatMap { kind, table in
-        table.lazy.map { (EntityKey(kind: EntityKind(rawValue: kind), number: $0.number), $0.row.record) }
+      zip(Self.entityKinds, tables).lazy.flatMap { kind, table in
+        table.lazy.map { (EntityKey(kind: kind, number: $0.number), $0.row.record) }
       })
   }
 }

@@ -59,9 +59,9 @@ struct CommitEvent {
     }
     if operation == "update", kind == .tag || kind == .rule {
       throw APIError.wrongUse(
-        "a \(Catalog.kindNames[Int(kind.rawValue)]) can't be changed; delete it and add another")
+        "a \(Catalog.kindName(of: kind)) can't be changed; delete it and add another")
     }
-    let names = (operation == "add" ? Self.namesOfAdd : Self.namesOfUpdate)[kind] ?? []
+    let names = Self.names(kind, isAdd: operation == "add")
     let changes = try Members(given, of: "changes", allowing: names)
     if let name = names.first(where: { changes.value($0)?.isNull == true && !Self.removable.contains($0) }) {
       throw APIError.wrongUse("\(name) of changes is null, but it can't be removed")
@@ -86,17 +86,16 @@ struct CommitEvent {
     return (entity, previous)
   }
 
-  /// The members that `changes` can have in an add of each kind.
-  private static let namesOfAdd: [EntityKind: [String]] = [
-    .category: ["name", "color"], .item: ["kind", "category", "attributes"],
-    .image: ["item", "name", "mediaType", "sha256", "byteCount"], .tag: ["name", "revision"],
-    .rule: ["form", "kind", "attributes"],
-  ]
-  /// The members that `changes` can have in an update of each kind.
-  private static let namesOfUpdate: [EntityKind: [String]] = [
-    .category: ["name", "color"], .item: ["kind", "category", "attributes", "removed"],
-    .image: ["name", "mediaType", "sha256", "byteCount"],
-  ]
+  /// The members that `changes` can have in an add or an update of an entity of the kind.
+  private static func names(_ kind: EntityKind, isAdd: Bool) -> [String] {
+    let fields = Catalog.fieldNames(of: kind)
+    return switch kind {
+    case .item: fields + (isAdd ? ["attributes"] : ["attributes", "removed"])
+    case .rule: fields + ["attributes"]
+    case .image where !isAdd: fields.filter { $0 != "item" }
+    default: fields
+    }
+  }
   /// The members of `changes` that may be null, which removes the value.
   private static let removable = ["category", "color"]
 
@@ -113,11 +112,7 @@ struct CommitEvent {
       case .item: try draft.deleteItem(EntityID(entity.number))
       case .category: try draft.deleteCategory(EntityID(entity.number))
       case .image: try draft.deleteImage(EntityID(entity.number))
-      case .tag:
-        guard let tag = draft.state.tags.first(where: { $0.id.entity == entity }) else {
-          throw JournalError(.rejected, "there is no \(Catalog.name(of: entity))")
-        }
-        try draft.deleteTag(tag.name)
+      case .tag: try draft.delete(entity)
       case .rule: try draft.deleteRule(EntityID(entity.number))
       default: throw APIError.wrongUse("\(Catalog.name(of: entity)) can't be deleted")
       }
@@ -152,7 +147,7 @@ struct CommitEvent {
         form: try changes.required("form"), kind: try changes.required("kind"),
         attributes: try changes.object("attributes")
       ).entity
-    default: throw APIError.wrongUse("\(Catalog.kindNames[Int(kind.rawValue)]) can't be added")
+    default: throw APIError.wrongUse("\(Catalog.kindName(of: kind)) can't be added")
     }
   }
 
@@ -186,7 +181,7 @@ struct CommitEvent {
   private func number(_ field: String, _ kind: EntityKind, _ names: Names) throws(APIError) -> Int? {
     guard let name = changes.value(field)?.string else { return try changes.integer(field) }
     guard let added = names[name], added.kind == kind else {
-      let kind = Catalog.kindNames[Int(kind.rawValue)]
+      let kind = Catalog.kindName(of: kind)
       throw .wrongUse(
         "no earlier event adds \(kind) as \"\(name)\"; the \(field) is an earlier event's \"as\", or the number of "
           + "one that exists, such as \"\(field)\":1")

@@ -41,6 +41,20 @@ import Testing
     }
   }
 
+  @Test func aTagIsShownAndDeletedByItsNumber() throws {
+    try withBooks { served in
+      try served.journal.tag("early", at: .revision(1), by: "ana")
+      let tag = try #require(served.journal.state.tag(named: "early"))
+      #expect(served.journal.state.tag(tag.id) == tag)
+      let name = "tag:\(tag.id.number)"
+      #expect(try served.get("/api/entities/\(name)").json()["entity"]?["name"] == "early")
+      let answer = try served.post(
+        "/api/commits", "{\"events\":[{\"operation\":\"delete\",\"entity\":\"\(name)\"}]}")
+      #expect(answer.status == 201, "\(answer.text)")
+      #expect(served.journal.state.tag(tag.id) == nil && served.journal.state.tags.count == 1)
+    }
+  }
+
   @Test func oneCommitAddsAnItemAndItsImage() throws {
     try withBooks { (served) throws in
       let blob = try served.ask("POST", "/api/blobs", ["Content-Type": "image/png"], body: Array("new".utf8))
@@ -318,6 +332,7 @@ import Testing
         (#"{"events":[{"operation":"update","entity":"image:1","changes":{"item":403}}]}"#, 400),
         (#"{"events":[{"operation":"update","entity":"image:1","changes":{"byteCount":3}}]}"#, 400),
         (#"{"events":[{"operation":"update","entity":"tag:1","changes":{}}]}"#, 400),
+        (#"{"events":[{"operation":"delete","entity":"tag:99"}]}"#, 422),
         (#"{"events":[{"operation":"add","changes":{"kind":"a","removed":["b"]}}]}"#, 400),
         ("{\"events\":[{\(event),\"changes\":{\"kind\":null}}]}", 400),
         ("", 400), ("{", 400), ("[]", 400), ("{}", 400), ("{\"events\":[]}", 400), ("{\"events\":{}}", 400),

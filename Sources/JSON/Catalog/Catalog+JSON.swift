@@ -33,9 +33,7 @@ extension Catalog {
     case .item: item(EntityID(entity.number))?.json(in: self)
     case .image: image(EntityID(entity.number))?.json
     case .tag:
-      tags.first { $0.id.entity == entity }.map { tag in
-        ["id": tag.id.number, "name": tag.name, "revision": tag.revision]
-      }
+      tag(EntityID(entity.number)).map { ["id": $0.id.number, "name": $0.name, "revision": $0.revision] }
     case .rule:
       record(of: entity).flatMap { record in
         [

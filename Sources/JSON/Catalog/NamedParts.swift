@@ -11,8 +11,7 @@ package struct NamedParts: Sendable {
     var byKind: [EntityKind: Set<FieldKey>] = [:]
     for name in names {
       var isKnown = false
-      for number in Catalog.kindNames.indices {
-        let kind = EntityKind(rawValue: UInt8(number))
+      for kind in Catalog.entityKinds {
         guard let key = Catalog.key(named: name, of: kind) else { continue }
         byKind[kind, default: []].insert(key)
         isKnown = true
@@ -29,9 +28,7 @@ package struct NamedParts: Sendable {
 extension Catalog {
   /// The end of an error message, such as `; the catalog's own field is @kind`; empty if `name` is no field.
   package static func hint(forFieldWithoutSign name: String) -> String {
-    let isField = kindNames.indices.contains { number in
-      fieldNames(of: EntityKind(rawValue: UInt8(number))).contains(name)
-    }
+    let isField = entityKinds.contains { fieldNames(of: $0).contains(name) }
     return isField ? "; the catalog's own field is @\(name)" : ""
   }
 }

@@ -42,13 +42,15 @@ extension Journal where State == Catalog {
       named = keys
       entities = keys
     case .kind(let kind):
-      let items = try self.entities(ofKind: kind, asOf: point)
+      let items = try items(asOf: point) { $0.items(ofKind: kind) }
       if items.isEmpty {
         throw JournalError(.notFound, "no item has the kind \"\(kind)\", now or at that point")
       }
       entities = items
     case .categories(let ids):
-      entities = try ids.sorted().flatMap { try self.entities(ofCategory: $0, asOf: point) }
+      entities = try ids.sorted().flatMap { id in
+        try [id.entity] + items(asOf: point) { $0.items(in: id) }
+      }
     }
     let isGroup = entities != nil && named.isEmpty
     // Deleted entities of a group have no parts to restore.
@@ -61,5 +63,12 @@ extension Journal where State == Catalog {
       throw try absence(of: absent, at: revision(at: point))
     }
     return plan
+  }
+
+  /// The items of a selection, now or at a point in time.
+  private func items(
+    asOf point: RevisionSelector, _ select: (Catalog) -> Catalog.Items
+  ) throws -> [EntityKey] {
+    Set(try [state, state(asOf: point)].flatMap { select($0).map(\.id.entity) }).sorted()
   }
 }

@@ -60,8 +60,7 @@ struct EntryFilter {
     if let categories {
       return kind == nil && entity.kind == .category && categories.contains(CategoryID(entity.number))
     }
-    let names = Catalog.kindNames
-    return Int(entity.kind.rawValue) < names.count && names[Int(entity.kind.rawValue)] == kind
+    return Catalog.kindName(of: entity.kind) == kind
   }
 
   private func matches(_ item: PastEntity) -> Bool {
