@@ -243,7 +243,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Closing twice is allowed: a later call waits for the first one and has the same outcome.
   ///
   /// It takes no longer for a large journal. What is being written or read in the background is cancelled: layers,
-  /// snapshots, an erasure or a pruning. If the next opening would have to replay more than about a thousand events, these
+  /// snapshots, an erasure or a pruning (but not while that reads or writes the base of a pruned history). If the next opening would have to replay more than about a thousand events, these
   /// are written to a layer first, unless they have more than 4 MiB. The next session writes what is left.
   ///
   /// In a forked child of the process that opened the journal, it does nothing: the journal stays open in the parent.
@@ -276,7 +276,9 @@ public final class Journal<State: EventSourced>: Sendable {
     var failure: (any Error)?
     open.keeper?.close()
     do { try committer?.close() } catch { failure = error }
-    if !removesFolder, let committer { open.keeper?.writeRest(freezing: committer.freezeRest) }
+    if !removesFolder, !current.isOutcomeUnknown, let committer {
+      open.keeper?.writeRest(freezing: committer.freezeRest)
+    }
     blobs.close()
     do { try open.close() } catch { failure = failure ?? error }
     if let failure { throw failure }

@@ -55,6 +55,7 @@ final class CurrentLog<State: EventSourced>: Sendable {
   private let pauses = Atomic<Int>(0)
   private let turn = WriteLock(())
   private let closing = Atomic<Bool>(false)
+  private let unknown = Atomic<Bool>(false)
 
   init(_ open: OpenLog<State>) { self.open = Lock(open) }
 
@@ -76,23 +77,32 @@ final class CurrentLog<State: EventSourced>: Sendable {
   }
 
   /// Runs `body` while layers and snapshots can't be written, because the log is about to be replaced.
-  func whilePaused(_ body: () throws -> Void) rethrows {
+  func whilePaused<Result>(_ body: () throws -> Result) rethrows -> Result {
     pauses.add(1, ordering: .sequentiallyConsistent)
     defer { pauses.add(1, ordering: .sequentiallyConsistent) }
-    try body()
+    return try body()
   }
 
   /// Grows by two with each pause; odd during one.
   var pauseCount: Int { pauses.load(ordering: .sequentiallyConsistent) }
 
   /// Runs `body`, which returns the new log; the log is the old one if it throws. Called with the write lock held.
-  func replace<Result>(by body: (OpenLog<State>) throws -> (OpenLog<State>, Result)) rethrows -> Result {
+  /// - Parameter publish: shows the version of the new log to readers.
+  func replace<Result>(
+    by body: (OpenLog<State>) throws -> (OpenLog<State>, Result), then publish: (Result) -> Void
+  ) rethrows -> Result {
     count.add(1, ordering: .sequentiallyConsistent)
     defer { count.add(1, ordering: .sequentiallyConsistent) }
     let (new, result) = try body(value)
     open.withLock { $0 = new }
+    publish(result)
     return result
   }
+
+  /// Whether either log may be the one in the folder. Then the layers of the open one must not be written.
+  var isOutcomeUnknown: Bool { unknown.load(ordering: .sequentiallyConsistent) }
+
+  func noteUnknownOutcome() { unknown.store(true, ordering: .sequentiallyConsistent) }
 
   /// Waits for the turn to replace the log, and runs `body`.
   /// - Throws: ``JournalError`` with code `closed` if the journal is being closed, `wrongUse` inside another `body`.
@@ -149,12 +159,14 @@ extension Journal {
       if current.replacementCount != count { throw folder.logIsReplaced }
     }
     do {
-      return try withoutActuallyEscaping(observer) { observer in
+      let result = try withoutActuallyEscaping(observer) { observer in
         try body { progress in
           try check()
           try observer(progress)
         }
       }
+      try check()
+      return result
     } catch {
       try check()
       throw error

@@ -123,6 +123,9 @@ extension Journal {
   func readBackCached(
     from revision: Revision, _ body: (any PastEntry) throws(JournalError) -> Revision?
   ) throws(JournalError) {
+    // Together: an entry of a log that is being replaced must not be kept with those of the next one.
+    let open = current.value
+    let (log, recentEntries) = (open.log, open.recentEntries)
     var next: Revision? = revision
     while let wanted = next {
       if let entry = recentEntries[wanted] {

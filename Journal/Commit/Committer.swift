@@ -229,6 +229,7 @@ final class Committer<State: EventSourced>: Sendable {
         entry, eventCount: events.count, blobs: named, after: accepted.withdrawalCount
       ) { [self] eventCount in publish(version, eventCount: eventCount, keeper) }
     }
+    if !named.isEmpty { blobs.noteNamed(named) }
     accepted.version = version
     accepted.batch = batch
     if checkpoint != nil { accepted.checkpoint?.carrier = revision }
@@ -251,7 +252,7 @@ final class Committer<State: EventSourced>: Sendable {
     for event in events {
       guard let record = state.record(after: event) else { continue }
       for blob in State.blobs(in: record, of: event.entity.kind) {
-        var isThere = try blobs.contains(blob)
+        var isThere = try blobs.contains(blob, keeps: false)
         if !isThere { isThere = try log.hasImage(blob) }
         guard isThere else {
           throw JournalError(
@@ -262,7 +263,6 @@ final class Committer<State: EventSourced>: Sendable {
         named.insert(blob)
       }
     }
-    if !named.isEmpty { blobs.noteNamed(named) }
     return named
   }
 
@@ -340,6 +340,11 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   // MARK: Replacing the log
+
+  /// - Throws: ``JournalError`` if no more commits are taken.
+  func checkTakesCommits() throws {
+    try writeLock.take { accepted in try update(&accepted) }
+  }
 
   /// Replaces the log to which commits are appended. Meanwhile, no commit is in progress, and further ones wait.
   /// - Parameter replace: makes the new log of what is durable, and returns it with its newest version. If it throws,

@@ -74,7 +74,8 @@ extension Journal {
   /// the file system may retain removed files, and states that were returned earlier keep what they have in memory.
   ///
   /// If no content is left to erase, nothing is written. Commits, readers and sequences continue, and what is committed
-  /// to the entities in the meantime is erased too; commits wait only for a moment at the end. A second erasure or pruning
+  /// to the entities in the meantime is erased too, except images that are added again; commits wait only for a moment at
+  /// the end. A second erasure or pruning
   /// waits for the first. From a task, call it in ``read(_:)``. After a crash either everything is erased, or nothing.
   /// - Parameters:
   ///   - entities: the entities to erase, existing or deleted. Entities that would be deleted with them are also

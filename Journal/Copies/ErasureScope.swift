@@ -135,22 +135,30 @@ struct ErasureRewriting<State: EventSourced>: LogRewriting {
 
   /// Takes an entry into account that was committed since the scope was found.
   private mutating func note(_ entry: SealedEntry) throws {
-    var isTouched = false
-    for event in try entry.decode({ entry throws(JournalError) in try entry.allEvents(upcast) }) {
-      let entity = event.entity
-      let record = event.change.applied(to: records[entity] ?? state.record(of: entity))
-      records[entity] = .some(record)
-      if let record, !given.contains(entity),
-        ErasureScope<State>.goes(record, entity.kind, with: scope.entities) != scope.entities.contains(entity)
-      {
+    let events = try entry.decode { entry throws(JournalError) in try entry.allEvents(upcast) }
+    for event in events {
+      records[event.entity] = .some(
+        event.change.applied(to: records[event.entity] ?? state.record(of: event.entity)))
+    }
+    var isComplete = false
+    while !isComplete {
+      isComplete = true
+      for event in events where !given.contains(event.entity) {
+        let entity = event.entity
+        guard let record = records[entity] ?? nil,
+          ErasureScope<State>.goes(record, entity.kind, with: scope.entities)
+            != scope.entities.contains(entity)
+        else { continue }
         // Of a new entity, nothing was copied yet. Any other has begun or ceased to belong to one that is erased.
         guard event.previous == 0, case .add = event.change else { throw RewritingIsOutdated() }
         scope.entities.insert(entity)
+        isComplete = false
       }
-      if scope.note(entity, record) {
-        scope.count(event, of: entry.revision)
-        isTouched = true
-      }
+    }
+    var isTouched = false
+    for event in events where scope.note(event.entity, records[event.entity] ?? nil) {
+      scope.count(event, of: entry.revision)
+      isTouched = true
     }
     erasure.entities = scope.entities
     guard words != nil else { return }

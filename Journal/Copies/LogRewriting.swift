@@ -49,6 +49,8 @@ extension Journal {
         "the journal is in memory, and its log can't be replaced; copy it to a folder with copy(to:)")
     }
     return try current.withTurn {
+      // After an unknown outcome, the folder may have another log than the one that is open.
+      try committer.checkTakesCommits()
       // An earlier one may have left something to remove.
       try LogReplacement.recover(folder, log, format, State.self, by: blobs.remove, options)
       blobs.beginReplacement()
@@ -91,21 +93,24 @@ extension Journal {
       let checkpoint = replacement.base?.checkpoint ?? new.checkpoint()
       try new.catchUp(with: self, observer)
       try Task.checkCancellation()
-      try current.whilePaused {
-        old.keeper?.close()
-        // If the old log stays, its layers are written again.
-        var isOldKept = true
-        defer { if isOldKept { old.keeper?.reopen(freezing: committer.freezeRest) } }
-        try committer.replaceLog {
-          // `observer` may commit.
-          try new.add(through: head, of: self) { _ in }
-          try new.record(checkpoint, upcast.schema)
-          do { return try use(&new, committer) } catch {
-            isOldKept = (error as? JournalError)?.code != .outcomeUnknown
+      try committer.replaceLog {
+        // With the write lock held, because a body may wait for a snapshot.
+        try current.whilePaused {
+          old.keeper?.close()
+          do {
+            // `observer` may commit.
+            try new.add(through: head, of: self) { _ in }
+            try new.record(checkpoint, upcast.schema)
+            return try use(&new, committer)
+          } catch {
+            if (error as? JournalError)?.code == .outcomeUnknown {
+              current.noteUnknownOutcome()
+            } else {
+              old.keeper?.reopen(freezing: committer.freezeRest)
+            }
             throw error
           }
         }
-        isOldKept = false
       }
     } catch {
       replacement.cancel()
@@ -137,8 +142,10 @@ extension Journal {
       // The new log has no layers, and without any the next opening would replay everything.
       if hadLayers { keeper.requestLayer() }
       keeper.store(version, eventCount: 0, freezing: committer.freezeRest)
-      published.publish(version)
       return (open, (open.log, keeper, version))
+    } then: { _, _, version in
+      // Whoever sees the new entry finds it in the log.
+      published.publish(version)
     }
   }
 
@@ -149,8 +156,9 @@ extension Journal {
     let format = try folder.readFormat()
     let log = try options.logStorage.open(.write, in: LogPlace(folder, format, options: options))
     do {
-      try log.beginWriting()
       try new.checkIs(log, format)
+      // Last, because HEAD then names an entry that only this log has.
+      try log.beginWriting()
     } catch {
       try? log.close()
       throw error
@@ -158,7 +166,7 @@ extension Journal {
     let chain = LayerChain(folder, format: format, State.self, log: log, options: options)
     let (keeper, version) = LayerKeeper.make(
       folder, format, chain, log, new.replayed, published: published, retention: retention,
-      options: options)
+      isReplacement: true, options: options)
     let open = OpenLog(folder, format, log, chain, head: version.head, keeper: keeper, options: options)
     return (open, keeper, version)
   }

@@ -74,7 +74,9 @@ extension Journal {
         return nil
       }
       return PruningRewriting(
-        scope, considered: newest, tables: try tables(at: scope.base.revision), format, upcast.schema,
+        scope, considered: newest, tables: try scope.tables ?? tables(at: scope.base.revision, observer),
+        format,
+        upcast.schema,
         annotation: EntryAnnotation(
           author: author, note: reason, metadata: [PruningMetadata.prunes: "\(scope.base.revision)"]),
         byteCount: max(try log.byteCount() - scope.entryByteCount, 0))
@@ -130,7 +132,9 @@ extension Journal {
       scope.images.formUnion(blobs)
     }
     if scope.images.isEmpty { return scope }
-    for (kind, table) in try tables(at: revision).enumerated() {
+    let tables = try tables(at: revision, observer)
+    scope.tables = tables
+    for (kind, table) in tables.enumerated() {
       for (_, row) in table {
         scope.images.subtract(State.blobs(in: row.record, of: EntityKind(rawValue: UInt8(kind))))
       }
@@ -140,8 +144,17 @@ extension Journal {
   }
 
   /// The tables of the state of a revision, replayed from entries without trusting layers.
-  private func tables(at revision: Revision) throws -> [EntityTable] {
-    let state = try Replay<State>(log: log, format: format).version(through: revision).version.state
+  private func tables(at revision: Revision, _ observer: CopyObserver) throws -> [EntityTable] {
+    let replay = Replay<State>(log: log, format: format)
+    var (state, applied) = (State(), 0)
+    while applied < revision {
+      try Task.checkCancellation()
+      // The base stands for all pruned entries.
+      let next = min(max(applied + 10_000, format.head.revision), revision)
+      _ = try replay.apply(applied + 1, through: next, to: &state)
+      applied = next
+      try observer(CopyProgress(phase: .copying, done: applied, all: revision))
+    }
     guard let tables = state.parts?.tables else { throw Self.hasNoParts }
     return tables
   }
@@ -194,6 +207,8 @@ struct PruningScope {
   var entryCount = 0
   var entryByteCount = 0
   var images: Set<Blob> = []
+  /// The tables of the state of the base, if they were needed already.
+  var tables: [EntityTable]?
 
   func report(_ head: Head) -> PruningReport {
     PruningReport(

@@ -104,6 +104,8 @@ final class RetentionThread<State: EventSourced>: Sendable {
     /// tries again.
     var journal: Journal<State>?
     var isRunning = false
+    /// Before this revision, it is not worth looking again: that reads entries.
+    var nextLook: Revision = 0
   }
 
   private let retention: HistoryRetention
@@ -121,7 +123,8 @@ final class RetentionThread<State: EventSourced>: Sendable {
   /// Prunes if that is due.
   func look() {
     let journal = progress.withLock { progress -> Journal<State>? in
-      guard !progress.isRunning, let journal = progress.journal else { return nil }
+      guard !progress.isRunning, let journal = progress.journal, journal.head.revision >= progress.nextLook
+      else { return nil }
       progress.isRunning = true
       background.enter()
       return journal
@@ -135,11 +138,19 @@ final class RetentionThread<State: EventSourced>: Sendable {
   }
 
   private func prune(_ journal: Journal<State>) {
-    do { try journal.prune(keeping: retention) } catch {
+    do {
+      try journal.prune(keeping: retention)
+      let (base, head) = (journal.base?.revision ?? 0, journal.head.revision)
+      progress.withLock { $0.nextLook = head + max((head - base) / 16, 1) }
+    } catch {
       guard !journal.current.isClosing else { return }
       progress.withLock { $0.journal = nil }
+      let error = error as? JournalError
       journal.options.note(
-        .warning, "history could not be pruned; the next opening tries again", cause: error as? JournalError)
+        .warning,
+        error?.code == .outcomeUnknown
+          ? "history was pruned, but not all that was pruned could be removed; the next opening does that"
+          : "history could not be pruned; the next opening tries again", cause: error)
     }
   }
 

@@ -193,10 +193,11 @@ public final class BlobStore: Sendable {
   // MARK: Naming
 
   /// Whether a blob has a file of the right size.
-  package func contains(_ blob: Blob) throws(JournalError) -> Bool {
+  /// - Parameter keeps: whether an erasure in progress must not remove the file, because the caller will name it later.
+  package func contains(_ blob: Blob, keeps: Bool = true) throws(JournalError) -> Bool {
     let isKnown = names.withLock { names -> Bool? in
       if names.removed.contains(blob.digest) { return false }
-      names.added?.insert(blob.digest)
+      if keeps { names.added?.insert(blob.digest) }
       return names.known.contains(blob) ? true : nil
     }
     if let isKnown { return isKnown }
@@ -221,10 +222,9 @@ public final class BlobStore: Sendable {
   fileprivate func adopt(_ file: UnfinishedBlob, as blob: Blob) throws(JournalError) {
     // Another thread can find the new name and commit before this one continues. So the rename counts as in progress
     // until it is noted, and a flush includes it.
-    names.withLock { names in
+    let (wasRemoved, isNew) = names.withLock { names in
       names.unfinishedCount += 1
-      names.removed.remove(blob.digest)
-      names.added?.insert(blob.digest)
+      return (names.removed.remove(blob.digest) != nil, names.added?.insert(blob.digest).inserted == true)
     }
     defer {
       names.withLock { names in
@@ -232,7 +232,13 @@ public final class BlobStore: Sendable {
         names.isFlushNeeded = true
       }
     }
-    try file.rename(to: blob)
+    do throws(JournalError) { try file.rename(to: blob) } catch {
+      names.withLock { names in
+        if wasRemoved { names.removed.insert(blob.digest) }
+        if isNew { names.added?.remove(blob.digest) }
+      }
+      throw error
+    }
     names.withLock { $0.note(blob) }
   }
 

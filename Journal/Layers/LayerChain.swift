@@ -30,6 +30,8 @@ final class LayerChain: Sendable {
   let rebuilder: LayerRebuilder
   private let folder: JournalFolder
   private let format: JournalFormat
+  /// The entry up to which history was pruned; nil if it was not.
+  var base: Head? { format.base?.head }
   private let options: JournalOptions
   /// Bounds the pages of layers that are in memory.
   private let pageQuota: PageQuota

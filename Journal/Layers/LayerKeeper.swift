@@ -37,11 +37,11 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   static func make(
     _ folder: JournalFolder, _ format: JournalFormat, _ chain: LayerChain, _ log: any EntryLog,
     _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?,
-    options: JournalOptions
+    isReplacement: Bool = false, options: JournalOptions
   ) -> (LayerKeeper, Version<State>) {
     let keeper = LayerKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
-      replayed, published: published, retention: retention)
+      replayed, published: published, retention: retention, isReplacement: isReplacement)
     // The keeper knows how many events there are.
     var tally = replayed.tally
     tally.count = 0
@@ -50,7 +50,8 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   private init(
     _ folder: JournalFolder, format: JournalFormat, chain: LayerChain, reserve: Int, options: JournalOptions,
-    _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?
+    _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?,
+    isReplacement: Bool
   ) {
     self.folder = folder
     self.format = format
@@ -64,7 +65,8 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       KeeperProgress(
         schedule: LayerSchedule(
           options.layers, revision: version.revision, eventCount: replayed.eventCount,
-          frozenCount: LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0)))
+          frozenCount: LayerStack.backing(version.state)?.checkpoint.eventCount ?? 0,
+          isReplacement: isReplacement)))
   }
 
   var faults: ReadFaults { chain.faults }

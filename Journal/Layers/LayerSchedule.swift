@@ -79,7 +79,14 @@ struct LayerSchedule: Sendable {
   /// What closing has done.
   private var closing = (hasWritten: false, hasMerged: false)
 
-  init(_ policy: LayerPolicy, revision: Revision, eventCount: Int, frozenCount: Int) {
+  /// The newest entry of a log that an erasure or a pruning has just made; 0 otherwise. Its old layers were removed, and
+  /// commits do not wait for the new one.
+  private let replacedThrough: Revision
+
+  init(
+    _ policy: LayerPolicy, revision: Revision, eventCount: Int, frozenCount: Int, isReplacement: Bool = false
+  ) {
+    replacedThrough = isReplacement ? revision : 0
     self.policy = policy
     self.eventCount = eventCount
     self.frozenCount = frozenCount
@@ -93,7 +100,8 @@ struct LayerSchedule: Sendable {
   /// the backlog has reached the limit of what an opening replays, or of memory.
   var stallsCommits: Bool {
     guard policy.isAutomatic, isWriting, phase == .open, !backsOff else { return false }
-    return backlog.weight >= policy.backlogCount
+    let replaced = pending.first { $0.top <= replacedThrough }?.backlog.weight ?? 0
+    return backlog.weight - replaced >= policy.backlogCount
       || unfrozen.memoryByteCount >= policy.backlogByteCount && pending.count >= LayerPolicy.pendingLimit
   }
 

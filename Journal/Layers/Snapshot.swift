@@ -66,7 +66,11 @@ extension Journal {
   /// states.
   /// - Throws: ``JournalError`` with code `notFound` if there is none.
   public func dropSnapshot(at revision: Revision) throws {
-    try settled { try keeping().drop(revision, freezing: writing().freezeRest) }
+    var isDropped = false
+    try settled {
+      if !isDropped { try keeping().drop(revision, freezing: writing().freezeRest) }
+      isDropped = true
+    }
   }
 
   /// Reads a snapshot's whole file and returns its problem, nil if there is none.

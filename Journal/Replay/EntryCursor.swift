@@ -29,7 +29,7 @@ extension Journal {
     return EntryCursor(
       id, upcast, range, first: format.head.revision + 1, newest: newest, newestFirst: newestFirst
     ) {
-      let (count, open) = (current.replacementCount, current.value)
+      let (count, open) = (current.settledCount(), current.value)
       return (open.log, open.format, count)
     }
   }
@@ -85,9 +85,13 @@ public final class EntryCursor {
   }
 
   private func fetch(_ log: any EntryLog, _ format: JournalFormat) throws(JournalError) {
-    guard let range = remaining else { return }
+    guard var range = remaining else { return }
     if let base = format.base, range.lowerBound <= base.head.revision {
-      throw base.pruned("there is no entry \(range.lowerBound) any more")
+      let first = base.head.revision + 1
+      guard newestFirst, range.upperBound >= first else {
+        throw base.pruned("there is no entry \(newestFirst ? range.upperBound : range.lowerBound) any more")
+      }
+      range = first...range.upperBound
     }
     var expected = newestFirst ? range.upperBound : range.lowerBound
     let step = newestFirst ? -1 : 1
@@ -107,7 +111,8 @@ public final class EntryCursor {
     }
     guard !entries.isEmpty else { throw JournalError.missing(expected) }
     if newestFirst {
-      remaining = expected >= range.lowerBound ? range.lowerBound...expected : nil
+      // From the end that was asked for, so that a pruned entry is an error.
+      remaining = remaining.flatMap { expected >= $0.lowerBound ? $0.lowerBound...expected : nil }
     } else {
       remaining = expected <= range.upperBound ? expected...range.upperBound : nil
     }

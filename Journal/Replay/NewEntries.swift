@@ -58,6 +58,8 @@ public struct NewEntries<State: EventSourced>: AsyncSequence, Sendable {
       let entry: Entry
       do {
         if let next = try existing?.next() {
+          // The cursor begins after what was pruned before it was made.
+          if next.revision != revision + 1 { _ = try journal.entry(at: revision + 1) }
           entry = next
         } else {
           entry = try journal.entry(at: revision + 1)

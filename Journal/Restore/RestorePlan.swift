@@ -197,11 +197,17 @@ extension Draft {
         "entry \(revision - 1) came after this was planned at revision \(plan.basis); plan it again",
         revision: revision - 1)
     }
-    if let erasure = try chain?.erasure(ofAny: Set(plan.changes.map(\.entity)), since: plan.basis, State.self)
-    {
+    if let base = chain?.base, plan.basis < base.revision {
+      // The entry of an erasure may have been pruned.
       throw JournalError(
         .conflict,
-        "entry \(erasure) erased an entity of the plan after this was planned at revision \(plan.basis); plan it again",
+        "history was pruned up to revision \(base.revision) after this was planned at revision \(plan.basis); plan it "
+          + "again")
+    }
+    if let erasure = try chain?.erasure(concerning: plan, State.self) {
+      throw JournalError(
+        .conflict,
+        "entry \(erasure) erased content that the plan has after this was planned at revision \(plan.basis); plan it again",
         revision: erasure)
     }
     for change in plan.changes {
@@ -251,16 +257,18 @@ extension Draft {
 }
 
 extension LayerChain {
-  /// The first entry after a revision that records the erasure of one of these entities; nil if there is none. A plan that
-  /// was made before has content that was erased since.
+  /// The first entry since a plan was made that erased content which the plan has: an entity that it changes, or a note that
+  /// its own note quotes. Nil if there is none.
   fileprivate func erasure<State: EventSourced>(
-    ofAny entities: Set<EntityKey>, since revision: Revision, _: State.Type
+    concerning plan: RestorePlan, _: State.Type
   ) throws(JournalError) -> Revision? {
-    guard newestErasure > revision else { return nil }
+    guard newestErasure > plan.basis else { return nil }
+    let entities = Set(plan.changes.map(\.entity))
+    let reverted = RestoreMetadata.revisions(RestoreMetadata.reverts, in: plan.metadata)
     var found: Revision?
-    try readLog(after: revision, through: newestErasure) { entry throws(JournalError) in
+    try readLog(after: plan.basis, through: newestErasure) { entry throws(JournalError) in
       guard found == nil, let erasure = try entry.recordedErasure(in: State.self),
-        !erasure.entities.isDisjoint(with: entities)
+        !erasure.entities.isDisjoint(with: entities) || erasure.annotations.contains(where: reverted.contains)
       else { return }
       found = entry.revision
     }
