@@ -14,10 +14,12 @@ extension Catalog {
 
   /// The category of an item and the items to which it refers by rules; the item of an image.
   public func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
-    let own = Self.references(in: record, of: kind)
-    guard kind == .item, !rules.isEmpty else { return own }
-    return own
-      + rules(for: record).filter(\.holdsTargets).flatMap { $0.targets(in: record) }.map { .item($0) }
+    var references = Self.references(in: record, of: kind)
+    guard kind == .item, !rules.isEmpty else { return references }
+    for rule in rules(for: record) where rule.holdsTargets {
+      for target in rule.targets(in: record) { references.append(.item(target)) }
+    }
+    return references
   }
 
   /// The items of a category; the images of an item, and the items that refer to it by rules, even if the rules allow

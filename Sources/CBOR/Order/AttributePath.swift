@@ -64,24 +64,26 @@ extension EntityRecord {
     }
   }
 
-  /// The integers at a path: the value or, of an array there, the elements. What else is there is left out.
-  package func integers(at path: AttributePath) -> [Int64] {
+  /// The integers at a path: the value or, of an array there, the elements; and whether nothing else is there but null.
+  package func integers(at path: AttributePath) -> (numbers: [Int], isAll: Bool) {
     unsafe bytes.withUnsafeBytes { bytes in
-      guard let range = unsafe path.range(in: bytes) else { return [] }
+      guard let range = unsafe path.range(in: bytes) else { return ([], true) }
       var reader = unsafe CBORReader(bytes, from: range.lowerBound)
       let isArray = unsafe bytes[range.lowerBound] >> 5 == CBORMajor.array.rawValue
-      guard let count = isArray ? try? reader.readArrayHead() : 1 else { return [] }
-      var integers: [Int64] = []
+      guard let count = isArray ? try? reader.readArrayHead() : 1 else { return ([], false) }
+      var numbers: [Int] = []
+      var isAll = true
       for _ in 0..<count {
         var ahead = reader
-        if let integer = try? ahead.readInteger() {
-          integers.append(integer)
+        if let number = try? ahead.readInteger() {
+          numbers.append(Int(number))
           reader = ahead
-        } else if (try? reader.skip()) == nil {
-          break
+        } else {
+          isAll = !isArray && (try? reader.kind()) == .null
+          guard (try? reader.skip()) != nil else { break }
         }
       }
-      return integers
+      return (numbers, isAll)
     }
   }
 

@@ -53,8 +53,11 @@ extension Catalog {
       switch rule.form {
       case .reference:
         guard rule.holdsTargets else { break }
-        if !rule.hasOnlyTargets(record) { add("has a \(rule.attributes[0]) that is no number of an item") }
-        for target in rule.targets(in: record) { problems += targetProblems(ofItem: number, target, rule) }
+        let (targets, isAll) = record.integers(at: rule.paths[0])
+        if !isAll || !targets.allSatisfy({ EntityKey.numbers.contains($0) }) {
+          add("has a \(rule.attributes[0]) that is no number of an item")
+        }
+        for target in targets { problems += targetProblems(ofItem: number, target, rule) }
       case .unique:
         guard let key = rule.key(of: record) else { break }
         let other = item(with: key, by: rule) { $0 != number && !(onlyWithEarlier && $0 > number) }
@@ -116,6 +119,10 @@ extension Catalog {
 
   private func targetProblems(ofItem number: Int, _ target: Int, _ rule: Rule) -> [String] {
     guard case .reference(let kind, _) = rule.form, !itemTable.isErased(target) else { return [] }
+    // The listing by kind takes little space, so it is in memory where the record of a random item is not.
+    if let kind, let group = itemKindNumbers.number(of: kind), itemsByKind.contains(target, in: group) {
+      return []
+    }
     guard let item = item(Item.ID(target)) else {
       return ["item:\(number) refers to item:\(target), which does not exist (\(rule.named))"]
     }
@@ -145,15 +152,5 @@ extension Catalog {
       "rule:\(number) does not hold yet (\(rule)): \(problems.joined(separator: "; "))\(rest). Change or delete these items "
         + "in an earlier entry or in the same one"
     ]
-  }
-}
-
-extension Catalog.Rule {
-  /// Whether the attribute has nothing but numbers of items, or is missing.
-  fileprivate func hasOnlyTargets(_ record: EntityRecord) -> Bool {
-    let value = record.value(at: paths[0]) ?? .null
-    let count = value.array?.count ?? (value.isNull ? 0 : 1)
-    let targets = targets(in: record)
-    return targets.count == count && targets.allSatisfy { EntityKey.numbers.contains($0) }
   }
 }

@@ -177,7 +177,7 @@ extension Catalog.Rule {
   /// The numbers of the items that a record refers to by this rule.
   func targets(in record: EntityRecord) -> [Int] {
     guard case .reference = form else { return [] }
-    return record.integers(at: paths[0]).map { Int($0) }
+    return record.integers(at: paths[0]).numbers
   }
 
   /// Whether the rule guarantees that the items to which it refers exist.
