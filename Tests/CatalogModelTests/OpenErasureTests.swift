@@ -404,9 +404,10 @@ import Testing
       _ = try addItem(journal, "first")
       // Pruning ends a follower.
       let follower = prunes ? nil : try CatalogJournal.open(at: url, mode: .follow)
+      let changes = journal.changes
       let seen = Task {
         var names: [EntityKey: FieldValue] = [:]
-        for await change in journal.changes {
+        for await change in changes {
           for difference in change.differences { names[difference.entity] = difference.new?["name"] }
         }
         return names
@@ -450,7 +451,8 @@ import Testing
               model.withLock { _ = $0.erased.insert(item) }
               try journal.erase([.item(item)], reason: "turn \(turn)")
             }
-            if prunes, turn % 3 == 0 { try journal.prune(before: .head(back: 20)) }
+            let revision = journal.head.revision
+            if prunes, turn % 3 == 0, revision > 20 { try journal.prune(before: .revision(revision - 20)) }
           }
         }
       }

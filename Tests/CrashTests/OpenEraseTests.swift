@@ -13,47 +13,62 @@ extension Battery {
     @Test func aProcessThatIsKilledWhileItErasesPrunesAndCommitsLosesNoCommitAndKeepsNothingErased() throws {
       var random = SeededGenerator()
       var (commitCount, erasureCount, rounds) = (0, 0, 0)
-      try withFolderInMemory { folder in
-        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
-        var erased: Set<Int> = []
-        // On a busy machine it takes longer until there was one of each.
-        while rounds < Battery.size(15, long: 2_000)
-          || rounds < 300 && (commitCount == 0 || erasureCount == 0)
-        {
-          let writers = [1, 2, 8].randomElement(using: &random)!
-          let lines = try KilledChild.said(
-            by: url, writers: writers, firstTurn: rounds * 10_000, ["erasing"], random: &random)
-          rounds += 1
-          guard FileManager.default.fileExists(atPath: url.path) else { continue }
-          let journal = try Journal<Logbook>.open(at: url)
-          let base = journal.base?.revision ?? 0
-          for line in lines {
-            let words = line.split(separator: " ")
-            if words.first == "erased", let turn = Int(words[1]) {
-              erased.insert(turn)
-              erasureCount += 1
-            }
-            guard words.count == 3, let revision = Revision(words[0]), revision > base else { continue }
-            let entry = try journal.entry(at: revision)
-            #expect(entry.author == words[1] && entry.note == words[2], "round \(rounds), \(line)")
-            commitCount += 1
-          }
-          let problems = try journal.verify(.deep).problems.map(\.description)
-          try #require(problems == [], "round \(rounds), \(writers) writers")
-          try journal.close()
-          let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
-          #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"])
-          let found = try allBytes(of: url)
-          for turn in erased {
-            for word in ["<text \(turn)>", "<image \(turn)>", "<note \(turn)>"] {
-              #expect(
-                found.range(of: Data(word.utf8)) == nil, "round \(rounds): \(word) is still in the folder")
-            }
+      // On a busy machine it takes longer until there was one of each.
+      func goesOn() -> Bool {
+        rounds < Battery.size(15, long: 2_000) || rounds < 300 && (commitCount == 0 || erasureCount == 0)
+      }
+      while goesOn() {
+        // A new journal now and then, because checking and erasing take longer the larger it is.
+        try withFolderInMemory { folder in
+          let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+          var erased: Set<Int> = []
+          for _ in 0..<3 where goesOn() {
+            let writers = [1, 2, 8].randomElement(using: &random)!
+            let lines = try KilledChild.said(
+              by: url, writers: writers, firstTurn: rounds * 10_000, ["erasing"], random: &random)
+            rounds += 1
+            guard FileManager.default.fileExists(atPath: url.path) else { continue }
+            let counts = try check(url, lines, &erased, "round \(rounds), \(writers) writers")
+            commitCount += counts.commits
+            erasureCount += counts.erasures
           }
         }
       }
       print("open erasures: \(rounds) kills, \(commitCount) acknowledged commits, \(erasureCount) erasures")
       #expect(commitCount > 0 && erasureCount > 0)
+    }
+
+    /// Checks a journal whose process was killed.
+    /// - Parameter lines: what it had printed.
+    private func check(
+      _ url: URL, _ lines: [Substring], _ erased: inout Set<Int>, _ place: String
+    ) throws -> (commits: Int, erasures: Int) {
+      let journal = try Journal<Logbook>.open(at: url)
+      let base = journal.base?.revision ?? 0
+      var counts = (commits: 0, erasures: 0)
+      for line in lines {
+        let words = line.split(separator: " ")
+        if words.first == "erased", let turn = Int(words[1]) {
+          erased.insert(turn)
+          counts.erasures += 1
+        }
+        guard words.count == 3, let revision = Revision(words[0]), revision > base else { continue }
+        let entry = try journal.entry(at: revision)
+        #expect(entry.author == words[1] && entry.note == words[2], "\(place), \(line)")
+        counts.commits += 1
+      }
+      let problems = try journal.verify().problems.map(\.description)
+      try #require(problems == [], "\(place)")
+      try journal.close()
+      let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+      #expect(Set(names) == ["FORMAT", "HEAD", "entries", "images", "snapshots"], "\(place)")
+      let found = try allBytes(of: url)
+      for turn in erased {
+        for word in ["<text \(turn)>", "<image \(turn)>", "<note \(turn)>"] {
+          #expect(found.range(of: Data(word.utf8)) == nil, "\(place): \(word) is still in the folder")
+        }
+      }
+      return counts
     }
 
     @Test(arguments: [true, false])
