@@ -139,8 +139,14 @@ extension Journal {
       }
       let (open, keeper, version) = opened
       blobs.withdraw(new.rewriting.images)
-      // The new log has no layers, and without any the next opening would replay everything.
-      if hadLayers { keeper.requestLayer() }
+      // The new log has no layers, and without any the next opening would replay everything, whatever the policy is.
+      let events = new.replayed.tally
+      if hadLayers,
+        options.layers.isLayerDue(
+          events.count, additionCount: events.additionCount, byteCount: events.byteCount)
+      {
+        keeper.requestLayer()
+      }
       keeper.store(version, eventCount: 0, freezing: committer.freezeRest)
       return (open, (open.log, keeper, version))
     } then: { _, _, version in

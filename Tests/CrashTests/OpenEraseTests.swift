@@ -15,7 +15,7 @@ extension Battery {
       var (commitCount, erasureCount, rounds) = (0, 0, 0)
       // On a busy machine it takes longer until there was one of each.
       func goesOn() -> Bool {
-        rounds < Battery.size(15, long: 2_000) || rounds < 300 && (commitCount == 0 || erasureCount == 0)
+        rounds < Battery.size(60, long: 2_000) || rounds < 300 && (commitCount == 0 || erasureCount == 0)
       }
       while goesOn() {
         // A new journal now and then, because checking and erasing take longer the larger it is.
