@@ -20,7 +20,8 @@ struct Eraser: Sendable {
       }
       try journal.erase([.page(page)], reason: "by law", by: "eraser", includingWords: true)
       say("erased \(turn)")
-      if random.chance(1, in: 3) { try journal.prune(before: .head(back: 50), by: "eraser") }
+      let point = journal.head.revision - 50
+      if point > 0, random.chance(1, in: 3) { try journal.prune(before: .revision(point), by: "eraser") }
     }
   }
 }
