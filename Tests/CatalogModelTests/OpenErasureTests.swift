@@ -10,7 +10,7 @@ import Testing
 
 /// Erasing and pruning a journal that is open: what reads and writes it meanwhile continues.
 @Suite struct OpenErasureTests {
-  private func withJournal(
+  func withJournal(
     _ options: JournalOptions = JournalOptions(),
     _ body: (_ journal: CatalogJournal, _ url: URL) throws -> Void
   ) throws {
@@ -23,7 +23,7 @@ import Testing
   }
 
   /// Whether a text is in any file of the journal.
-  private func isInFolder(_ text: String, _ url: URL) throws -> Bool {
+  func isInFolder(_ text: String, _ url: URL) throws -> Bool {
     for name in try FileManager.default.subpathsOfDirectory(atPath: url.path) {
       // LevelDB or a layer may have removed the file in the meantime.
       let bytes = FileManager.default.contents(atPath: "\(url.path)/\(name)") ?? Data()
@@ -32,7 +32,7 @@ import Testing
     return false
   }
 
-  private func addItem(_ journal: CatalogJournal, _ name: String, by author: String = "") throws
+  func addItem(_ journal: CatalogJournal, _ name: String, by author: String = "") throws
     -> Catalog.Item.ID
   {
     try journal.commit(by: author) { try $0.addItem(kind: "find", attributes: ["name": .string(name)]) }.value
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// Runs `body` once, in the middle of an erasure or a pruning.
-  private func once(_ body: @escaping () throws -> Void) -> (CopyProgress) throws -> Void {
+  func once(_ body: @escaping () throws -> Void) -> (CopyProgress) throws -> Void {
     var isDone = false
     return { progress in
       guard !isDone, progress.phase == .proving else { return }

@@ -1,0 +1,94 @@
+import CatalogModel
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Journaling
+
+/// What was planned, named or begun before an erasure or a pruning of an open journal.
+extension OpenErasureTests {
+  /// The pruning removed the entry that recorded the erasure, so nothing told that the plan had erased content.
+  @Test func aPlanFromBeforeAnErasureThatWasPrunedBringsNothingBack() throws {
+    try withJournal { journal, url in
+      let cup = try addItem(journal, "secret cup", by: "ana")
+      try journal.commit(by: "ana") { try $0.deleteItem(cup) }
+      let undo = try #require(try journal.planUndo(by: "ana"))
+      try journal.erase([.item(cup)], reason: "by law")
+      try journal.prune(before: .revision(3))
+      let error = #expect(throws: JournalError.self) { try journal.commit(undo, by: "ana") }
+      #expect(error?.code == .conflict, "\(String(describing: error))")
+      #expect(try !isInFolder("secret", url))
+    }
+  }
+
+  /// The note of the plan quotes the erased note, although the plan changes another entity.
+  @Test func aPlanWhoseNoteQuotesAnErasedNoteIsAConflict() throws {
+    try withJournal { journal, url in
+      let (cup, jug) = (try addItem(journal, "cup"), try addItem(journal, "jug"))
+      try journal.commit(by: "ana", note: "secret letter") { draft in
+        try draft.updateItem(cup, set: ["name": .string("mug")])
+        try draft.updateItem(jug, set: ["name": .string("can")])
+      }
+      try journal.commit(by: "bob") { try $0.updateItem(cup, set: ["name": .string("glass")]) }
+      let undo = try #require(try journal.planUndo(by: "ana", later: .keep))
+      #expect(undo.changes.map(\.entity) == [.item(jug)] && undo.note.contains("secret"))
+      try journal.erase([.item(cup)], reason: "by law", includingWords: true)
+      let error = #expect(throws: JournalError.self) { try journal.commit(undo, by: "ana") }
+      #expect(error?.code == .conflict, "\(String(describing: error))")
+      #expect(try !isInFolder("secret", url))
+    }
+  }
+
+  /// The rejected commit had looked for the image, which then counted as added again.
+  @Test func anImageThatARejectedCommitNamesDuringAnErasureIsRemoved() throws {
+    try withJournal { journal, url in
+      let (cup, jug) = (try addItem(journal, "cup"), try addItem(journal, "jug"))
+      let blob = try journal.blobs.add(Data("secret image".utf8))
+      try journal.commit { _ = try $0.addImage(to: cup, name: "a.png", mediaType: "image/png", blob: blob) }
+      let missing = Blob(digest: .zero, byteCount: 7)
+      let progress = once {
+        let error = #expect(throws: JournalError.self) {
+          try journal.commit { draft in
+            for blob in [blob, missing] {
+              _ = try draft.addImage(to: jug, name: "b.png", mediaType: "image/png", blob: blob)
+            }
+          }
+        }
+        #expect(error?.code == .rejected)
+      }
+      let report = try journal.erase([.item(cup)], reason: "by law", progress: progress)
+      #expect(report.imageCount == 1)
+      #expect(try !isInFolder("secret", url))
+    }
+  }
+
+  /// A cursor used to end with an error before it came to the pruned entries.
+  @Test func aCursorFromTheNewestEntryComesToTheBaseOfAPruning() throws {
+    try withJournal { journal, _ in
+      for number in 1...2_500 { _ = try addItem(journal, "\(number)") }
+      let cursor = journal.entries(newestFirst: true)
+      let newest = try #require(try cursor.next())
+      try journal.prune(before: .revision(100))
+      var revisions = [newest.revision]
+      let error = #expect(throws: JournalError.self) {
+        while let entry = try cursor.next() { revisions.append(entry.revision) }
+      }
+      #expect(error?.code == .pruned)
+      #expect(revisions == Array((journal.base!.revision + 1...2_500).reversed()))
+    }
+  }
+
+  /// Entries that were pruned before they were read used to be skipped.
+  @Test func aSequenceOfEntriesThatWereNotReadBeforeAPruningSaysSo() async throws {
+    try await withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Finds.journal"))
+      for number in 1...20 { _ = try addItem(journal, "\(number)") }
+      var entries = journal.newEntries(after: 0).makeAsyncIterator()
+      #expect(try await entries.next()?.revision == 1)
+      try journal.prune(before: .revision(10))
+      let error = await #expect(throws: JournalError.self) { _ = try await entries.next() }
+      #expect(error?.code == .pruned)
+      try journal.close()
+    }
+  }
+}
