@@ -193,8 +193,8 @@ extension PageTests {
         try browser.open("http://\(served.host)/entries")
         try browser.wait("document.querySelectorAll('.entries li').length > 10")
         if !removesSnapshots {
-          try browser.wait("!document.querySelector('main > button').hidden")
-          try browser.click("main > button")
+          try browser.wait("document.querySelector('main button').innerText == 'Older entries'")
+          try browser.click("main button")
           try browser.wait("document.querySelectorAll('.entries li').length >= 100")
           #expect(
             try browser.run("return document.querySelectorAll('.entries .bad').length") as? Int ?? 0 > 0)
