@@ -81,17 +81,18 @@ extension Journal {
     in entity: EntityKey
   ) throws {
     let present = Dictionary(parts.map { ($0.key, $0.value) }) { $1 }
-    var open = Array(setters.keys)
+    // The sources that are still to be looked at.
+    func sources(of setter: EntryOrigin) -> ArraySlice<Revision> {
+      setter.words.sources.filter { $0 < setter.revision && $0 >= format.head.revision }[...]
+    }
+    var open = setters.mapValues(sources)
     while !open.isEmpty {
       // A restore sets many parts from one source, and its events are read once for all.
       var keys: [Revision: [FieldKey]] = [:]
-      for key in open {
-        guard let setter = setters[key], let source = setter.words.source, source < setter.revision,
-          source >= format.head.revision
-        else { continue }
-        keys[source, default: []].append(key)
+      for (key, sources) in open {
+        if let source = sources.first { keys[source, default: []].append(key) }
       }
-      open = []
+      open = open.compactMapValues { $0.isEmpty ? nil : $0.dropFirst() }
       for (source, keys) in keys {
         let newest = try newestEvent(of: entity, atOrBefore: source)
         let past = try values(of: Set(keys), in: entity, after: newest)
@@ -99,7 +100,7 @@ extension Journal {
         if restored.isEmpty { continue }
         let earlier = try self.setters(of: restored, in: entity, from: newest)
         setters.merge(earlier) { $1 }
-        open += earlier.keys
+        for key in restored { open[key] = earlier[key].map(sources) }
       }
     }
   }

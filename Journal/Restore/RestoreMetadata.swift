@@ -17,23 +17,38 @@ enum RestoreMetadata {
     metadata[key].flatMap { Revision($0) }.flatMap { (0..<NumberLimit.revision).contains($0) ? $0 : nil }
   }
 
-  /// The revisions under one of these keys: one, or for an undo group a list such as `5-7,9`. Empty if there is none.
+  /// The most ranges of a list of revisions, so that what another program wrote takes no longer to read.
+  static let rangeLimit = 4096
+
+  /// The revisions under one of these keys: one, or for an undo group a list such as `5-7,9`, in order. Empty if there is
+  /// none, or one that ``text(of:)`` would not have written.
   static func revisions(_ key: String, in metadata: [String: String]) -> RangeSet<Revision> {
     var revisions = RangeSet<Revision>()
-    for part in (metadata[key] ?? "").split(separator: ",", omittingEmptySubsequences: false) {
-      let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Revision($0) ?? -1 }
-      guard (1...2).contains(ends.count), 0 <= ends[0], ends[0] <= ends[ends.count - 1],
+    var end: Revision = -1
+    let parts = (metadata[key] ?? "")
+      .split(separator: ",", maxSplits: rangeLimit, omittingEmptySubsequences: false)
+    if parts.count > rangeLimit { return revisions }
+    for part in parts {
+      let ends = part.split(separator: "-", maxSplits: 2, omittingEmptySubsequences: false)
+        .map { Revision($0) ?? -1 }
+      guard (1...2).contains(ends.count), end < ends[0], ends[0] <= ends[ends.count - 1],
         ends[ends.count - 1] < NumberLimit.revision
       else { return RangeSet() }
-      revisions.insert(contentsOf: ends[0]..<ends[ends.count - 1] + 1)
+      end = ends[ends.count - 1] + 1
+      revisions.insert(contentsOf: ends[0]..<end)
     }
     return revisions
   }
 
   /// The text of the revisions of entries under a key.
-  static func text(of entries: [Entry]) -> String {
-    RangeSet(entries.map { $0.revision..<$0.revision + 1 }).ranges
-      .map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound - 1)" }
+  static func text(of entries: [Entry]) -> String { text(of: ranges(of: entries)[...]) }
+
+  static func ranges(of entries: [Entry]) -> [Range<Revision>] {
+    Array(RangeSet(entries.map { $0.revision..<$0.revision + 1 }).ranges)
+  }
+
+  static func text(of ranges: ArraySlice<Range<Revision>>) -> String {
+    ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound - 1)" }
       .joined(separator: ",")
   }
 }
@@ -45,9 +60,14 @@ enum RevertNote: String, CaseIterable {
   case undo = "undid"
   case redo = "redid what was undone by"
 
-  /// `undid entry 12: spelling`, or `undid entries 5-7,9`, which quotes no note.
+  /// `undid entry 12: spelling`, or `undid entries 5-7,9,12 and 8 others`, which quotes no note.
   func text(of entries: [Entry]) -> String {
-    guard entries.count == 1 else { return "\(rawValue) entries \(RestoreMetadata.text(of: entries))" }
+    guard entries.count == 1 else {
+      let ranges = RestoreMetadata.ranges(of: entries)
+      let others = ranges.dropFirst(3).reduce(0) { $0 + $1.count }
+      return "\(rawValue) entries \(RestoreMetadata.text(of: ranges.prefix(3)))"
+        + (others == 0 ? "" : " and \(others) other\(others == 1 ? "" : "s")")
+    }
     let subject = entries[0].note.subject
     return "\(rawValue) entry \(entries[0].revision)" + (subject.isEmpty ? "" : ": \(subject)")
   }
@@ -70,9 +90,10 @@ extension EntryAnnotation {
   /// The revisions that the entry reverts: more than one if it undoes a group, none if it is not a revert.
   var allReverted: RangeSet<Revision> { RestoreMetadata.revisions(RestoreMetadata.reverts, in: metadata) }
 
-  /// The revision whose values the entry restored, nil if it restored none.
-  var source: Revision? {
-    RestoreMetadata.revision(RestoreMetadata.restores, in: metadata)
-      ?? allReverted.ranges.first.map { max($0.lowerBound - 1, 0) }
+  /// The revisions whose values the entry may have restored: one, or for an undo group that before each range, newest
+  /// first. None if it restored nothing.
+  var sources: [Revision] {
+    if let restored = RestoreMetadata.revision(RestoreMetadata.restores, in: metadata) { return [restored] }
+    return allReverted.ranges.reversed().map { max($0.lowerBound - 1, 0) }
   }
 }

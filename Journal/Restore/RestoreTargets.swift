@@ -1,15 +1,15 @@
 /// The target records of entities, and what must change with them so that no rule of the model is broken.
 struct RestoreTargets<State: EventSourced> {
   let now: State
-  /// The state at the point to be restored; nil if no deleted entity may come back because others need it. Called only
-  /// if one is needed.
-  let past: () throws -> State?
+  /// The state from which a deleted entity comes back because others need it: that at the point to be restored; nil if
+  /// none may come back. Called only if one is needed.
+  let past: (EntityKey) throws -> State?
   /// The targets. An entity that maps to nil is to be deleted.
   private var records: [EntityKey: EntityRecord?] = [:]
   /// The entities that keep referring to one that is to be deleted, because the state's rules forbid its deletion.
   private(set) var refusals: [EntityKey] = []
 
-  init(now: State, past: @escaping () throws -> State?) {
+  init(now: State, past: @escaping (EntityKey) throws -> State?) {
     self.now = now
     self.past = past
   }
@@ -29,7 +29,7 @@ struct RestoreTargets<State: EventSourced> {
         for reference in now.references(in: record, of: entity.kind)
         where self.record(of: reference) == nil && !now.isErased(reference) {
           if records[reference] == nil {
-            if known == nil { known = try past() }
+            if known?.record(of: reference) == nil { known = try past(reference) }
             if let known, known.record(of: reference) != nil {
               open += revive(reference, from: known)
               continue

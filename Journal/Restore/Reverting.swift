@@ -22,18 +22,16 @@ extension Journal {
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched. If earlier values refer
   ///   to entities that were deleted since, also reading the state before the entry, unless later edits are kept.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
-    try settled {
-      let version = version
-      return try planRevert(of: try revertibleEntry(at: revision), later, on: Preview(version)).checked(
-        on: version)
-    }
+    let version = version
+    return try planRevert(of: try revertibleEntry(at: revision), later, on: Preview(version)).checked(
+      on: version)
   }
 
   private func planRevert(
     of entry: Entry, _ later: LaterEdits, on preview: Preview<State>
   ) throws -> RestorePlan {
     try planRevert(
-      of: entry, later, action: .revert(entry.revision), note: .revert,
+      of: [entry], later, action: .revert(entry.revision), note: .revert,
       metadata: [RestoreMetadata.reverts: "\(entry.revision)"], on: preview)
   }
 
@@ -43,19 +41,10 @@ extension Journal {
   package func planReverts(
     of revisions: [Revision], later: LaterEdits, by author: String
   ) throws -> [RestorePlan] {
-    try settled {
-      try planReverts(of: revisions, later, by: author) { [self] in try revertibleEntry(at: $0) }
-    }
-  }
-
-  private func planReverts<Element>(
-    of elements: [Element], _ later: LaterEdits, by author: String, on version: Version<State>? = nil,
-    entry: (Element) throws -> Entry
-  ) throws -> [RestorePlan] {
     var plans: [RestorePlan] = []
-    var preview = Preview(version ?? self.version)
-    for element in elements {
-      let plan = try planRevert(of: try entry(element), later, on: preview)
+    var preview = Preview(version)
+    for revision in revisions {
+      let plan = try planRevert(of: try revertibleEntry(at: revision), later, on: preview)
         .checked { (plan) throws(JournalError) in try preview.commit(plan, by: author) }
       plans.append(plan)
       if !plan.conflicts.isEmpty || plan.problem != nil { break }
@@ -63,42 +52,16 @@ extension Journal {
     return plans
   }
 
-  /// Plans to revert several entries with one entry that brings about what reverting one after the other would.
+  /// Plans to revert entries with one entry. Values that were there only between the entries don't matter.
   /// - Parameter entries: the entries, newest first.
   func planRevert(
-    of entries: [Entry], _ later: LaterEdits, by author: String, action: RestorePlan.Action, note: RevertNote,
+    of entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String]
   ) throws -> RestorePlan {
     let version = version
-    if entries.count == 1 {
-      return try planRevert(
-        of: entries[0], later, action: action, note: note, metadata: metadata, on: Preview(version)
-      ).checked(on: version)
-    }
-    let plans = try planReverts(of: entries, later, by: author, on: version) { $0 }
-    let own = Set(entries.map(\.revision))
-    func isByOthers(_ edit: LaterEdit) -> Bool {
-      edit.revision <= version.revision && !own.contains(edit.revision)
-    }
-    // If a change of the plan itself is in the way, so is what others did to that entity before.
-    let conflicts = try plans.flatMap(\.conflicts).map { edit in
-      if isByOthers(edit) { return edit }
-      return try laterEvents(of: edit.entity, after: entries[entries.count - 1].revision, on: nil)
-        .first { !own.contains($0.revision) }?.edit(of: nil) ?? edit
-    }
-    var targets: [EntityKey: EntityRecord?] = [:]
-    for change in plans.flatMap(\.changes) { targets[change.entity] = .some(change.new) }
-    let changes = targets.sorted { $0.key < $1.key }.compactMap { entity, new -> EntityDifference? in
-      let old = version.state.record(of: entity)
-      return old == new ? nil : EntityDifference(entity: entity, old: old, new: new)
-    }
-    try chain.faults.check()
-    let plan = RestorePlan(
-      action: action, changes: changes, undoes: plans.flatMap(\.undoes).filter(isByOthers).merged(),
-      conflicts: conflicts.merged(), problem: plans.last?.problem,
-      note: note.text(of: entries), metadata: metadata, journal: id, head: version.head,
-      coversEverything: false)
-    return plan.problem == nil ? plan.checked(on: version) : plan
+    return try planRevert(
+      of: entries, later, action: action, note: note, metadata: metadata, on: Preview(version)
+    ).checked(on: version)
   }
 
   /// The entry of a revision, if it changed anything that can be reverted.
@@ -116,55 +79,172 @@ extension Journal {
     throw JournalError(.wrongUse, "there is nothing to revert: \(reason)", revision: revision)
   }
 
-  /// Plans to revert an entry, without looking for a problem.
+  /// Plans to revert entries, newest first, without looking for a problem.
   private func planRevert(
-    of entry: Entry, _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
+    of entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String], on preview: Preview<State>
   ) throws -> RestorePlan {
     let newest = preview.version
+    let own = Set(entries.map(\.revision))
+    let oldest = entries[entries.count - 1].revision
+    var past: State?
     var reversal = Reversal(
-      RestoreTargets(now: newest.state) { [self] in
-        try later == .keep ? nil : state(asOf: .revision(entry.revision - 1))
+      RestoreTargets(now: newest.state) { [self] entity in
+        if later == .keep { return nil }
+        if past == nil { past = try state(asOf: .revision(oldest - 1)) }
+        if entries.count == 1 || past?.record(of: entity) != nil { return past }
+        // Others added and deleted the entity between the entries.
+        return try state(asOf: .revision(max(newest.state.revision(of: entity), 1) - 1))
       }, later)
-    let events = entry.events.filter { $0.isUndoable(State.self) }
-    let past = try pastRecords(
-      of: events.lazy.map { ($0.entity, $0.previous) }, asOf: entry.revision - 1)
-    for event in events {
-      let before = event.previous == 0 ? nil : try past(event.entity, event.previous)
-      reversal.revert(
-        event, from: before, to: event.change.applied(to: before),
-        touches: Touches(
-          of: try laterEvents(of: event.entity, after: entry.revision, on: preview), since: entry.revision))
-    }
+    let touched = try touchedEntities(of: entries, own, on: preview)
+    for entity in touched { reversal.revert(entity) }
+    let entities = touched.map(\.entity)
     let asked = reversal.targets
     try reversal.targets.complete()
     var changes = reversal.targets.changes
     // Entities that depend on one to be deleted were added later, and missing ones were deleted later.
-    let others = later == .override ? [] : reversal.entitiesChangedForOthers(changes, since: asked)
+    let others =
+      later == .override ? [] : reversal.entitiesChangedForOthers(changes, since: asked, entities)
     // One conflict for each entity is enough.
     let inConflict = Set(reversal.conflicts.map(\.entity))
     for entity in others where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
-      guard let event = try laterEvents(of: entity, after: latest - 1, on: preview).first,
+      let events = try laterEvents(
+        of: entity, after: own.contains(latest) ? oldest : latest - 1, on: preview)
+      guard let event = events.first(where: { !own.contains($0.revision) }) ?? events.first,
         let edit = event.edit(of: nil)
       else { continue }
       reversal.note(edit)
     }
     if later == .keep, !others.isEmpty {
       reversal.targets = asked
-      reversal.keepWhatOthersNeed(entry.events.map(\.entity))
+      reversal.keepWhatOthersNeed(entities)
       try reversal.targets.complete()
       changes = reversal.targets.changes
     }
+    var undoes: [LaterEdit] = []
+    if later == .override {
+      for change in changes {
+        if let edits = reversal.overridden[change.entity], asked.record(of: change.entity) == change.new {
+          undoes += edits.merged().compactMap { $0.lost(by: change) }
+        } else {
+          // Of an entity that others added and deleted between the entries, only the deletion is undone.
+          let isNewer = entries.count > 1 && change.old == nil && past?.record(of: change.entity) == nil
+          let since = isNewer ? newest.state.revision(of: change.entity) - 1 : oldest
+          undoes += try laterEdits(lostBy: [change], since: since, on: preview)
+            .filter { !own.contains($0.revision) }
+        }
+      }
+      undoes.sort { ($1.revision, $0.entity) < ($0.revision, $1.entity) }
+    }
     try chain.faults.check()
-    let plan = RestorePlan(
-      action: action, changes: changes,
-      undoes: later == .override ? try laterEdits(lostBy: changes, since: entry.revision, on: preview) : [],
-      conflicts: later == .refuse ? reversal.conflicts : [],
-      note: note.text(of: [entry]), metadata: metadata, journal: id, head: newest.head,
+    return RestorePlan(
+      action: action, changes: changes, undoes: undoes,
+      conflicts: later == .refuse ? reversal.conflicts.merged() : [],
+      note: note.text(of: entries), metadata: metadata, journal: id, head: newest.head,
       coversEverything: false)
-    try chain.faults.check()
-    return plan
+  }
+
+  /// The entities that entries, newest first, changed, with what they and others did to each.
+  private func touchedEntities(
+    of entries: [Entry], _ own: Set<Revision>, on preview: Preview<State>
+  ) throws -> [TouchedEntity] {
+    var entities: [EntityKey] = []
+    var changes: [EntityKey: [OwnEvent]] = [:]
+    for entry in entries {
+      for event in entry.events where event.isUndoable(State.self) {
+        if changes[event.entity] == nil { entities.append(event.entity) }
+        changes[event.entity, default: []].append((entry.revision, event))
+      }
+    }
+    let oldest = entries[entries.count - 1].revision
+    let previous = entities.map { ($0, changes[$0]?.last?.event.previous ?? 0) }
+    // If others changed an entity between the entries, the state before them does not have its record.
+    let past = try pastRecords(of: previous.filter { $0.1 < oldest }, asOf: oldest - 1)
+    return try previous.map { entity, previous in
+      let events = Array((changes[entity] ?? []).reversed())
+      let before: EntityRecord? =
+        if previous == 0 {
+          nil
+        } else if previous < oldest {
+          try past(entity, previous)
+        } else {
+          try row(of: entity, after: previous)?.record
+        }
+      // The events of a group are known, unless others came in between.
+      let isChain = zip(events, events.dropFirst()).allSatisfy { $1.event.previous == $0.revision }
+      let later = try laterEvents(
+        of: entity, after: (isChain ? events.last : events.first)?.revision ?? oldest, on: preview)
+      return TouchedEntity(
+        entity: entity, runs: try runs(of: events, in: entity, from: before, later),
+        touches: Touches(of: later, own: own))
+    }
+  }
+
+  /// The runs of events of an entity.
+  /// - Parameters:
+  ///   - events: those to be reverted, oldest first.
+  ///   - before: the record before the first.
+  ///   - later: the entity's later events, newest first.
+  private func runs(
+    of events: [OwnEvent], in entity: EntityKey, from before: EntityRecord?, _ later: [LaterEvent]
+  ) throws -> [Run] {
+    let reverts = later.filter { !$0.reverted.isEmpty }
+    var runs: [Run] = []
+    var open = later
+    var record = before
+    for (revision, event) in events {
+      let last = runs.last?.last ?? 0
+      while let other = open.last, other.revision < revision {
+        open.removeLast()
+        if other.revision <= last { continue }
+        try readBack(from: other.revision, over: entity) { past throws(JournalError) in
+          record = past.event.change.applied(to: record)
+          return false
+        }
+      }
+      let before = record
+      record = event.change.applied(to: record)
+      let joins =
+        event.previous == last
+        && reverts.allSatisfy { $0.reverted.contains(revision) == $0.reverted.contains(last) }
+      if joins, !runs.isEmpty {
+        runs[runs.count - 1].last = revision
+        runs[runs.count - 1].after = record
+      } else {
+        runs.append(Run(before: before, last: revision, after: record))
+      }
+    }
+    return runs
+  }
+}
+
+private typealias OwnEvent = (revision: Revision, event: JournalEvent)
+
+/// Events of one entity in the entries to be reverted, with no other event in between, and all reverted by the same
+/// later entries: one change.
+private struct Run {
+  let before: EntityRecord?
+  var last: Revision
+  var after: EntityRecord?
+}
+
+/// An entity that the entries to be reverted changed.
+private struct TouchedEntity {
+  let entity: EntityKey
+  /// Oldest first.
+  let runs: [Run]
+  let touches: Touches
+}
+
+extension LaterEdit {
+  /// The edit as far as a change takes it back; nil if it does not.
+  fileprivate func lost(by change: EntityDifference) -> LaterEdit? {
+    guard operation == .update, change.operation == .update else { return self }
+    let parts = Set(change.parts.map(\.key))
+    var edit = self
+    edit.fields.removeAll { !parts.contains($0) }
+    return edit.fields.isEmpty ? nil : edit
   }
 }
 
@@ -213,12 +293,14 @@ struct Preview<State: EventSourced> {
   }
 }
 
-/// Collects the changes of the entities that an entry touched.
+/// Collects the changes of the entities that the reverted entries touched.
 private struct Reversal<State: EventSourced> {
   var targets: RestoreTargets<State>
   private let later: LaterEdits
   private(set) var conflicts: [LaterEdit] = []
   private var noted: Set<LaterEdit> = []
+  /// The edits of others that are lost if ``LaterEdits/override`` is asked for.
+  private(set) var overridden: [EntityKey: [LaterEdit]] = [:]
 
   init(_ targets: RestoreTargets<State>, _ later: LaterEdits) {
     self.targets = targets
@@ -227,17 +309,22 @@ private struct Reversal<State: EventSourced> {
 
   mutating func note(_ edit: LaterEdit) { if noted.insert(edit).inserted { conflicts.append(edit) } }
 
-  mutating func revert(
-    _ event: JournalEvent, from before: EntityRecord?, to after: EntityRecord?, touches: Touches
-  ) {
-    let now = targets.now.record(of: event.entity)
-    if now == before { return }
-    guard let before, let after, let now else {
+  mutating func revert(_ touched: TouchedEntity) {
+    var touches = touched.touches
+    for run in touched.runs.reversed() { revert(run, of: touched.entity, &touches) }
+  }
+
+  private mutating func revert(_ run: Run, of entity: EntityKey, _ touches: inout Touches) {
+    let now = targets.record(of: entity)
+    if now == run.before { return }
+    guard let before = run.before, let after = run.after, let now else {
       // The entity was added or deleted, then or later, so it is restored or deleted as a whole.
-      let (isReverted, edits) = touches.standing(isAsLeft: now == after) { _ in true }
+      let (isReverted, edits) = touches.standing(since: run, touching: nil, isAsLeft: now == run.after)
       if isReverted, later != .override { return }
       for edit in edits { if let edit = edit.edit(of: nil) { note(edit) } }
-      if edits.isEmpty || later == .override { targets.set(event.entity, before) }
+      if edits.isEmpty || later == .override {
+        set(entity, run.before, nil, losing: touches.later(than: run))
+      }
       return
     }
     let changed = Set(EntityRecord.differences(from: now, to: after).map(\.key))
@@ -245,7 +332,7 @@ private struct Reversal<State: EventSourced> {
     var wanted: Set<FieldKey> = []
     for part in EntityRecord.differences(from: before, to: after) {
       let isAsLeft = !changed.contains(part.key)
-      let (isReverted, edits) = touches.standing(isAsLeft: isAsLeft) { $0.touches(part.key) }
+      let (isReverted, edits) = touches.standing(since: run, touching: part.key, isAsLeft: isAsLeft)
       if isReverted, later != .override { continue }
       if lost.contains(part.key) {
         for edit in edits { if let edit = edit.edit(of: [part.key]) { note(edit) } }
@@ -253,38 +340,54 @@ private struct Reversal<State: EventSourced> {
       if edits.isEmpty || later == .override { wanted.insert(part.key) }
     }
     if let changes = now.changes(to: before, where: { wanted.contains($0) }) {
-      targets.set(event.entity, now.applying(changes))
+      set(entity, now.applying(changes), wanted, losing: touches.later(than: run))
     }
   }
 
-  /// The existing entities that refer to an entity that is to be deleted, whether or not they can lose the reference, and the deleted ones that come back because
-  /// another entity refers to them.
+  private mutating func set(
+    _ entity: EntityKey, _ record: EntityRecord?, _ parts: Set<FieldKey>?,
+    losing events: ArraySlice<LaterEvent>
+  ) {
+    targets.set(entity, record)
+    guard later == .override else { return }
+    overridden[entity, default: []] += events.compactMap { $0.edit(of: parts) }
+  }
+
+  /// The existing entities that refer to an entity that is to be deleted, whether or not they can lose the reference, and
+  /// the deleted ones that come back because another entity refers to them.
   /// - Parameters:
   ///   - changes: those of the completed targets.
   ///   - asked: the targets before they were completed.
+  ///   - entities: those with such a target.
   func entitiesChangedForOthers(
-    _ changes: [EntityDifference], since asked: RestoreTargets<State>
+    _ changes: [EntityDifference], since asked: RestoreTargets<State>, _ entities: [EntityKey]
   ) -> [EntityKey] {
-    changes.filter { change in
-      guard let record = asked.record(of: change.entity) else { return change.old == nil }
-      guard change.old != nil else { return false }
-      return targets.now.references(in: record, of: change.entity.kind).contains {
-        targets.now.record(of: $0) != nil && targets.record(of: $0) == nil
+    Set(changes.map(\.entity) + entities).sorted().filter { entity in
+      guard let record = asked.record(of: entity) else {
+        return targets.now.record(of: entity) == nil && targets.record(of: entity) != nil
       }
-    }.map(\.entity) + targets.refusals
+      return targets.now.references(in: record, of: entity.kind).contains(where: goes)
+    } + targets.refusals
+  }
+
+  private func goes(_ entity: EntityKey) -> Bool {
+    targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
   }
 
   /// Keeps entities that were to be deleted and that a remaining entity refers to.
   mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
-    func goes(_ entity: EntityKey) -> Bool {
-      targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
+    func refers(_ referrer: EntityKey, to entity: EntityKey) -> Bool {
+      guard let record = targets.record(of: referrer) else { return false }
+      return targets.now.references(in: record, of: referrer.kind).contains(entity)
     }
+    let restored = Set(
+      entities.flatMap { entity in
+        targets.record(of: entity).map { targets.now.references(in: $0, of: entity.kind) } ?? []
+      })
     var open = entities.filter { entity in
       goes(entity)
-        && targets.now.referrers(to: entity).contains { referrer in
-          guard let record = targets.record(of: referrer) else { return false }
-          return targets.now.references(in: record, of: referrer.kind).contains(entity)
-        }
+        && (restored.contains(entity)
+          || targets.now.referrers(to: entity).contains { refers($0, to: entity) })
     }
     while let entity = open.popLast() {
       guard goes(entity), let record = targets.now.record(of: entity) else { continue }
@@ -294,33 +397,51 @@ private struct Reversal<State: EventSourced> {
   }
 }
 
-/// The events of one entity after an entry, newest first, without those that were reverted.
+/// The later events of one entity, without those that are to be reverted, which never stand in each other's way.
 private struct Touches {
+  /// Newest first.
   private let events: [LaterEvent]
-  private let revisions: Set<Revision>
-  private let entry: Revision
+  /// Which of the entity's events each of them reverts.
+  private let targets: [Revision: [Revision]]
+  /// The events that changed a part, looked for once for all runs.
+  private var eventsByPart: [FieldKey: [LaterEvent]] = [:]
 
-  init(of events: [LaterEvent], since entry: Revision) {
-    self.events = events
-    revisions = Set(events.map(\.revision))
-    self.entry = entry
+  init(of events: [LaterEvent], own: Set<Revision>) {
+    self.events = events.filter { !own.contains($0.revision) }
+    var targets: [Revision: [Revision]] = [:]
+    for event in events where !event.reverted.isEmpty {
+      targets[event.revision] = events.map(\.revision).filter { event.reverted.contains($0) }
+    }
+    self.targets = targets
   }
 
-  /// The later events that still count, newest first, and whether one of them has reverted the entry already.
-  /// - Parameter isAsLeft: whether the parts are still as the entry left them. If not, the newest event counts, even if
-  ///   mutual reverts, some of which overrode later edits, seem to have undone all events.
-  func standing(
-    isAsLeft: Bool, where isAskedFor: (LaterEvent) -> Bool
+  /// The events after a run.
+  /// - Parameter part: only those that changed this part; nil for all.
+  mutating func later(than run: Run, touching part: FieldKey? = nil) -> ArraySlice<LaterEvent> {
+    guard let part else { return events.prefix { $0.revision > run.last } }
+    if eventsByPart[part] == nil { eventsByPart[part] = events.filter { $0.touches(part) } }
+    return (eventsByPart[part] ?? []).prefix { $0.revision > run.last }
+  }
+
+  /// The events after a run that still count because they were not reverted, newest first, and whether one of them has
+  /// reverted the run already.
+  /// - Parameters:
+  ///   - part: the part that is asked for; nil for all.
+  ///   - isAsLeft: whether it is still as the run left it. If not, the newest event counts, even if mutual reverts, some
+  ///     of which overrode later edits, seem to have undone all events.
+  mutating func standing(
+    since run: Run, touching part: FieldKey?, isAsLeft: Bool
   ) -> (isReverted: Bool, events: [LaterEvent]) {
     var reverted: Set<Revision> = []
     var standing: [LaterEvent] = []
-    for event in events where isAskedFor(event) && !reverted.contains(event.revision) {
-      if event.reverted.contains(entry) { return (true, standing) }
-      let targets = event.reverted.isEmpty ? [] : revisions.filter { event.reverted.contains($0) }
+    let asked = later(than: run, touching: part)
+    for event in asked where !reverted.contains(event.revision) {
+      if event.reverted.contains(run.last) { return (true, standing) }
+      let targets = (targets[event.revision] ?? []).filter { $0 > run.last }
       // Side effects of another entry's revert on this entity count as an edit.
       if targets.isEmpty { standing.append(event) } else { reverted.formUnion(targets) }
     }
-    if standing.isEmpty, !isAsLeft, let newest = events.first(where: isAskedFor) { return (false, [newest]) }
+    if standing.isEmpty, !isAsLeft, let newest = asked.first { return (false, [newest]) }
     return (false, standing)
   }
 }

@@ -13,13 +13,11 @@ extension Journal {
   /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``. If the
   ///   result is nil, m is the number of all entries. The events of other authors are not decoded.
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
-    try settled {
-      try firstUndoable(by: author) { entries in
-        let text = RestoreMetadata.text(of: entries)
-        return try planTakingBack(
-          entries, later, by: author, action: .undo(entries[0].revision), note: .undo,
-          metadata: [RestoreMetadata.undoes: text, RestoreMetadata.reverts: text])
-      }
+    try firstUndoable(by: author) { entries in
+      let text = RestoreMetadata.text(of: entries)
+      return try planTakingBack(
+        entries, later, action: .undo(entries[0].revision), note: .undo,
+        metadata: [RestoreMetadata.undoes: text, RestoreMetadata.reverts: text])
     }
   }
 
@@ -29,7 +27,7 @@ extension Journal {
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) in the number of entries since that one, of which only the headers and annotations are read.
   public func entryToUndo(by author: String) throws -> Entry? {
-    try settled { try firstUndoable(by: author, asksGroup: false) { $0[0] } }
+    try firstUndoable(by: author, asksGroup: false) { $0[0] }
   }
 
   /// The first result for an author's entries that are not undone, newest first, each with those of its group.
@@ -53,14 +51,20 @@ extension Journal {
       var entries = [try undoable(found)].compactMap { $0 }
       next = nil
       if asksGroup, let group = found.group {
+        var rangeCount = 1
         // The group ends at the author's next other entry, which is looked at as the next one.
         while let member = try authored.next(where: { _ in true }) {
-          let isMember = member.group == group && member.undone == nil && !member.isRedo && isLeft(member)
+          let isNew = entries.last.map { $0.revision != member.revision + 1 } ?? false
+          let isMember =
+            member.group == group && member.undone == nil && !member.isRedo && isLeft(member)
+            && !(isNew && rangeCount == RestoreMetadata.rangeLimit)
           guard isMember else {
             next = isLeft(member) ? member : nil
             break
           }
-          if let entry = try undoable(member) { entries.append(entry) }
+          guard let entry = try undoable(member) else { continue }
+          if isNew { rangeCount += 1 }
+          entries.append(entry)
         }
       }
       if !entries.isEmpty, let result = try body(entries) { return result }
@@ -77,15 +81,13 @@ extension Journal {
   ///   nil, m is the number of entries since the author's last other change, or of all entries. The events of other
   ///   authors are not decoded.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
-    try settled {
-      try firstRedoable(by: author) { undo, original in
-        try planTakingBack(
-          [undo], later, by: author, action: .redo(original), note: .redo,
-          metadata: [
-            RestoreMetadata.redoes: undo.metadata[RestoreMetadata.undoes] ?? "",
-            RestoreMetadata.reverts: "\(undo.revision)",
-          ])
-      }
+    try firstRedoable(by: author) { undo, original in
+      try planTakingBack(
+        [undo], later, action: .redo(original), note: .redo,
+        metadata: [
+          RestoreMetadata.redoes: undo.metadata[RestoreMetadata.undoes] ?? "",
+          RestoreMetadata.reverts: "\(undo.revision)",
+        ])
     }
   }
 
@@ -94,7 +96,7 @@ extension Journal {
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: as ``entryToUndo(by:)``.
   public func entryToRedo(by author: String) throws -> Entry? {
-    try settled { try firstRedoable(by: author) { _, original in try entry(at: original) } }
+    try firstRedoable(by: author) { _, original in try entry(at: original) }
   }
 
   /// The first result for an author's undos, with the entries that they undid, newest first.
@@ -128,11 +130,11 @@ extension Journal {
   ///
   /// A plan without changes makes no entry, so the next undo would find the same entry again.
   private func planTakingBack(
-    _ entries: [Entry], _ later: LaterEdits, by author: String, action: RestorePlan.Action, note: RevertNote,
+    _ entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String]
   ) throws -> RestorePlan? {
     func plan(_ later: LaterEdits) throws -> RestorePlan {
-      try planRevert(of: entries, later, by: author, action: action, note: note, metadata: metadata)
+      try planRevert(of: entries, later, action: action, note: note, metadata: metadata)
     }
     let refusing = try plan(.refuse)
     if refusing.isEmpty, refusing.conflicts.isEmpty { return nil }
