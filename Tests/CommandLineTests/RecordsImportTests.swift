@@ -116,8 +116,9 @@ import Testing
       #expect(refused.code == 1)
       #expect(
         refused.error.hasSuffix(
-          "the import stopped before commit \(head.prefix { $0 != "\n" }), which breaks a rule: "
-            + "item:2 has the same name as item:1 (rule:1: name of things is unique)\n"), "\(refused)")
+          "the import stopped before commit \(head.prefix { $0 != "\n" }), which the journal refuses: "
+            + "item:2 has the same name as item:1 (rule:1: name of things is unique); everything before it is "
+            + "imported; run it again after changing the journal\n"), "\(refused)")
       #expect(try journal("verify", url.path).code == 0)
       let kept = try CatalogJournal.open(at: url)
       #expect(kept.state.items.map { $0["id"] } == ["A"] && kept.head.revision == 2)

@@ -173,7 +173,8 @@ struct GitImport {
             }
           } catch let error as JournalError where error.code == .rejected {
             throw Failure.no(
-              "the import stopped before commit \(commit.hash), which breaks a rule: \(error.message)")
+              "the import stopped before commit \(commit.hash), which the journal refuses: \(error.message); everything "
+                + "before it is imported; run it again after changing the journal")
           }
           newestRevision = made.revision
           if !made.isEmpty {
