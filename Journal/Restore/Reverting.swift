@@ -148,7 +148,7 @@ extension Journal {
   /// The entities that entries, newest first, changed, with what they and others did to each.
   private func touchedEntities(
     of entries: [Entry], _ own: Set<Revision>, on preview: Preview<State>
-  ) throws -> [TouchedEntity] {
+  ) throws -> [RevertedEntity] {
     var entities: [EntityKey] = []
     var changes: [EntityKey: [OwnEvent]] = [:]
     for entry in entries {
@@ -175,7 +175,7 @@ extension Journal {
       let isChain = zip(events, events.dropFirst()).allSatisfy { $1.event.previous == $0.revision }
       let later = try laterEvents(
         of: entity, after: (isChain ? events.last : events.first)?.revision ?? oldest, on: preview)
-      return TouchedEntity(
+      return RevertedEntity(
         entity: entity, runs: try runs(of: events, in: entity, from: before, later),
         touches: Touches(of: later, own: own))
     }
@@ -217,24 +217,6 @@ extension Journal {
     }
     return runs
   }
-}
-
-private typealias OwnEvent = (revision: Revision, event: JournalEvent)
-
-/// Events of one entity in the entries to be reverted, with no other event in between, and all reverted by the same
-/// later entries: one change.
-private struct Run {
-  let before: EntityRecord?
-  var last: Revision
-  var after: EntityRecord?
-}
-
-/// An entity that the entries to be reverted changed.
-private struct TouchedEntity {
-  let entity: EntityKey
-  /// Oldest first.
-  let runs: [Run]
-  let touches: Touches
 }
 
 extension LaterEdit {
@@ -290,158 +272,5 @@ struct Preview<State: EventSourced> {
     version = Version(
       head: Head(revision: head.revision + 1, timestamp: head.timestamp, digest: head.digest),
       state: result.state)
-  }
-}
-
-/// Collects the changes of the entities that the reverted entries touched.
-private struct Reversal<State: EventSourced> {
-  var targets: RestoreTargets<State>
-  private let later: LaterEdits
-  private(set) var conflicts: [LaterEdit] = []
-  private var noted: Set<LaterEdit> = []
-  /// The edits of others that are lost if ``LaterEdits/override`` is asked for.
-  private(set) var overridden: [EntityKey: [LaterEdit]] = [:]
-
-  init(_ targets: RestoreTargets<State>, _ later: LaterEdits) {
-    self.targets = targets
-    self.later = later
-  }
-
-  mutating func note(_ edit: LaterEdit) { if noted.insert(edit).inserted { conflicts.append(edit) } }
-
-  mutating func revert(_ touched: TouchedEntity) {
-    var touches = touched.touches
-    for run in touched.runs.reversed() { revert(run, of: touched.entity, &touches) }
-  }
-
-  private mutating func revert(_ run: Run, of entity: EntityKey, _ touches: inout Touches) {
-    let now = targets.record(of: entity)
-    if now == run.before { return }
-    guard let before = run.before, let after = run.after, let now else {
-      // The entity was added or deleted, then or later, so it is restored or deleted as a whole.
-      let (isReverted, edits) = touches.standing(since: run, touching: nil, isAsLeft: now == run.after)
-      if isReverted, later != .override { return }
-      for edit in edits { if let edit = edit.edit(of: nil) { note(edit) } }
-      if edits.isEmpty || later == .override {
-        set(entity, run.before, nil, losing: touches.later(than: run))
-      }
-      return
-    }
-    let changed = Set(EntityRecord.differences(from: now, to: after).map(\.key))
-    let lost = Set(EntityRecord.differences(from: now, to: before).map(\.key))
-    var wanted: Set<FieldKey> = []
-    for part in EntityRecord.differences(from: before, to: after) {
-      let isAsLeft = !changed.contains(part.key)
-      let (isReverted, edits) = touches.standing(since: run, touching: part.key, isAsLeft: isAsLeft)
-      if isReverted, later != .override { continue }
-      if lost.contains(part.key) {
-        for edit in edits { if let edit = edit.edit(of: [part.key]) { note(edit) } }
-      }
-      if edits.isEmpty || later == .override { wanted.insert(part.key) }
-    }
-    if let changes = now.changes(to: before, where: { wanted.contains($0) }) {
-      set(entity, now.applying(changes), wanted, losing: touches.later(than: run))
-    }
-  }
-
-  private mutating func set(
-    _ entity: EntityKey, _ record: EntityRecord?, _ parts: Set<FieldKey>?,
-    losing events: ArraySlice<LaterEvent>
-  ) {
-    targets.set(entity, record)
-    guard later == .override else { return }
-    overridden[entity, default: []] += events.compactMap { $0.edit(of: parts) }
-  }
-
-  /// The existing entities that refer to an entity that is to be deleted, whether or not they can lose the reference, and
-  /// the deleted ones that come back because another entity refers to them.
-  /// - Parameters:
-  ///   - changes: those of the completed targets.
-  ///   - asked: the targets before they were completed.
-  ///   - entities: those with such a target.
-  func entitiesChangedForOthers(
-    _ changes: [EntityDifference], since asked: RestoreTargets<State>, _ entities: [EntityKey]
-  ) -> [EntityKey] {
-    Set(changes.map(\.entity) + entities).sorted().filter { entity in
-      guard let record = asked.record(of: entity) else {
-        return targets.now.record(of: entity) == nil && targets.record(of: entity) != nil
-      }
-      return targets.now.references(in: record, of: entity.kind).contains(where: goes)
-    } + targets.refusals
-  }
-
-  private func goes(_ entity: EntityKey) -> Bool {
-    targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
-  }
-
-  /// Keeps entities that were to be deleted and that a remaining entity refers to.
-  mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
-    func refers(_ referrer: EntityKey, to entity: EntityKey) -> Bool {
-      guard let record = targets.record(of: referrer) else { return false }
-      return targets.now.references(in: record, of: referrer.kind).contains(entity)
-    }
-    let restored = Set(
-      entities.flatMap { entity in
-        targets.record(of: entity).map { targets.now.references(in: $0, of: entity.kind) } ?? []
-      })
-    var open = entities.filter { entity in
-      goes(entity)
-        && (restored.contains(entity)
-          || targets.now.referrers(to: entity).contains { refers($0, to: entity) })
-    }
-    while let entity = open.popLast() {
-      guard goes(entity), let record = targets.now.record(of: entity) else { continue }
-      targets.set(entity, record)
-      open += targets.now.references(in: record, of: entity.kind)
-    }
-  }
-}
-
-/// The later events of one entity, without those that are to be reverted, which never stand in each other's way.
-private struct Touches {
-  /// Newest first.
-  private let events: [LaterEvent]
-  /// Which of the entity's events each of them reverts.
-  private let targets: [Revision: [Revision]]
-  /// The events that changed a part, looked for once for all runs.
-  private var eventsByPart: [FieldKey: [LaterEvent]] = [:]
-
-  init(of events: [LaterEvent], own: Set<Revision>) {
-    self.events = events.filter { !own.contains($0.revision) }
-    var targets: [Revision: [Revision]] = [:]
-    for event in events where !event.reverted.isEmpty {
-      targets[event.revision] = events.map(\.revision).filter { event.reverted.contains($0) }
-    }
-    self.targets = targets
-  }
-
-  /// The events after a run.
-  /// - Parameter part: only those that changed this part; nil for all.
-  mutating func later(than run: Run, touching part: FieldKey? = nil) -> ArraySlice<LaterEvent> {
-    guard let part else { return events.prefix { $0.revision > run.last } }
-    if eventsByPart[part] == nil { eventsByPart[part] = events.filter { $0.touches(part) } }
-    return (eventsByPart[part] ?? []).prefix { $0.revision > run.last }
-  }
-
-  /// The events after a run that still count because they were not reverted, newest first, and whether one of them has
-  /// reverted the run already.
-  /// - Parameters:
-  ///   - part: the part that is asked for; nil for all.
-  ///   - isAsLeft: whether it is still as the run left it. If not, the newest event counts, even if mutual reverts, some
-  ///     of which overrode later edits, seem to have undone all events.
-  mutating func standing(
-    since run: Run, touching part: FieldKey?, isAsLeft: Bool
-  ) -> (isReverted: Bool, events: [LaterEvent]) {
-    var reverted: Set<Revision> = []
-    var standing: [LaterEvent] = []
-    let asked = later(than: run, touching: part)
-    for event in asked where !reverted.contains(event.revision) {
-      if event.reverted.contains(run.last) { return (true, standing) }
-      let targets = (targets[event.revision] ?? []).filter { $0 > run.last }
-      // Side effects of another entry's revert on this entity count as an edit.
-      if targets.isEmpty { standing.append(event) } else { reverted.formUnion(targets) }
-    }
-    if standing.isEmpty, !isAsLeft, let newest = asked.first { return (false, [newest]) }
-    return (false, standing)
   }
 }
