@@ -43,19 +43,32 @@ extension LayerFile {
     quota: PageQuota? = nil
   ) throws(JournalError) -> ArchiveBytes {
     let file = try open(name, in: folder, footer: footer)
-    let descriptor = try file.duplicateDescriptor()
-    let (path, checksums) = (file.path, footer.pageChecksums)
-    let isSmall = footer.byteCount <= memoryByteCount
-    do throws(ArchiveError) {
-      let bytes = unsafe try ArchiveBytes(
-        descriptor: descriptor, byteCount: footer.byteCount, pageSize: LayerFooter.pageByteCount, path: path,
-        check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page] },
-        quota: isSmall ? nil : quota)
-      if isSmall { try bytes.loadAll() }
+    let (path, checksums, byteCount) = (file.path, footer.pageChecksums, footer.byteCount)
+    if byteCount <= memoryByteCount {
+      var read: Result<Int, JournalError> = .success(0)
+      let bytes = unsafe ArchiveBytes(count: byteCount, path: path) { bytes in
+        read = Result { () throws(JournalError) in unsafe try file.read(into: bytes, at: 0) }
+      }
+      guard try read.get() == byteCount else {
+        throw JournalError(
+          .damaged, "the \(name.noun) was cut while it was being read", revision: name.to, path: path)
+      }
+      do throws(ArchiveError) {
+        for page in checksums.indices {
+          let range = footer.range(ofPage: page)
+          let found = try unsafe bytes.withBytes(in: range) { unsafe CRC32C.checksum($0) }
+          guard found == checksums[page] else { throw altered(range, path) }
+        }
+      } catch { throw failure(error, of: name, path) }
       return bytes
-    } catch {
-      throw failure(error, of: name, path)
     }
+    let descriptor = try file.duplicateDescriptor()
+    do throws(ArchiveError) {
+      return unsafe try ArchiveBytes(
+        descriptor: descriptor, byteCount: byteCount, pageSize: LayerFooter.pageByteCount, path: path,
+        check: { page, bytes in unsafe page < checksums.count && CRC32C.checksum(bytes) == checksums[page] },
+        quota: quota)
+    } catch { throw failure(error, of: name, path) }
   }
 
   /// Opens the file of a layer or snapshot. Fails unless the file has the size that the footer says.

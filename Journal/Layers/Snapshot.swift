@@ -34,7 +34,8 @@ extension Journal {
   ///
   /// A snapshot is for people and other programs, and stays until it is dropped. Opening is fast without it: see
   /// ``LayerPolicy``. If it is of the newest state, what changed since the last layer is also written to a layer, after
-  /// this returns, whatever the policy is. So the next opening replays nothing before it.
+  /// this returns, whatever the policy is. So the next opening replays nothing before it, unless
+  /// the journal is closed before the layer is written.
   ///
   /// While there are commits, it is written more slowly, down to 8 MiB a second, so that they do not wait for the drive.
   /// - Throws: ``JournalError``: `readOnly`, `wrongUse` for a model without snapshots, or an I/O error, which does not

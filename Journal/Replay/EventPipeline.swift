@@ -90,9 +90,7 @@ private struct EventChunk: Sendable {
   typealias RevisedEvent = (event: JournalEvent, revision: Revision)
 
   private static let eventCount = 512
-  /// So small that neither the copies nor their events take 128 KiB. After larger memory was freed, glibc keeps more freed
-  /// memory for each thread.
-  private static let fullByteCount = 64 << 10
+  private static let fullByteCount = 128 << 10
 
   private var decoded: [RevisedEvent] = []
   /// The number of bytes of the payloads in `decoded`. Without a limit, a few hundred large records would fill memory.

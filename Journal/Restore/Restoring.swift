@@ -44,78 +44,82 @@ extension Journal {
     fieldsByKind fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool, deletesNew: Bool,
     isGroup: Bool = false
   ) throws -> RestorePlan {
-    let newest = version
-    let point = try revision(at: selector)
-    guard point <= newest.revision else {
-      throw JournalError(.notFound, "there is no revision \(point); the newest one is \(newest.revision)")
-    }
-    let now = newest.state
-    let wasErased = { [self] (entity: EntityKey) in
-      try isErased(entity, after: try newestEvent(of: entity, atOrBefore: point))
-    }
-    var targets: RestoreTargets<State>
-    let selected: [(entity: EntityKey, past: EntityRecord?)]
-    switch scope {
-    case .everything:
-      selected = try diff(from: .revision(newest.revision), to: .revision(point)).map { ($0.entity, $0.new) }
-      targets = RestoreTargets(now: now) { [self] _ in try state(asOf: .revision(point)) }
-    case .entities(let entities):
-      let past = try state(asOf: .revision(point))
-      for entity in entities where now.revision(of: entity) == 0 {
-        throw JournalError(.notFound, "\(State.name(of: entity)) never existed in this journal")
+    try settled {
+      let newest = version
+      let point = try revision(at: selector)
+      guard point <= newest.revision else {
+        throw JournalError(.notFound, "there is no revision \(point); the newest one is \(newest.revision)")
       }
-      for entity in entities where try wasErased(entity) {
-        throw JournalError(
-          .notFound,
-          "\(State.name(of: entity)) can't be restored: its content at revision \(point) was erased"
-        )
+      let now = newest.state
+      let wasErased = { [self] (entity: EntityKey) in
+        try isErased(entity, after: try newestEvent(of: entity, atOrBefore: point))
       }
-      for entity in entities where fields != nil && now.record(of: entity) == nil {
-        let end = now.isErased(entity) ? "erased" : "deleted by revision \(now.revision(of: entity))"
-        throw JournalError(
-          .notFound, "\(State.name(of: entity)) was \(end); restore it as a whole first")
-      }
-      let all = Self.withParts(entities, now: now, past: past)
-      selected = all.sorted().map { ($0, past.record(of: $0)) }
-      targets = RestoreTargets(now: now) { _ in past }
-    }
-    for (entity, past) in selected where State.isRestored(entity.kind) {
-      let present = now.record(of: entity)
-      if let fields {
-        guard let past, let present else { continue }
-        let changes = present.changes(to: past) { key in
-          fields[entity.kind]?.contains(key) == true && !(keepsNew && past.value(of: key) == nil)
+      var targets: RestoreTargets<State>
+      let selected: [(entity: EntityKey, past: EntityRecord?)]
+      switch scope {
+      case .everything:
+        selected = try diff(from: .revision(newest.revision), to: .revision(point)).map {
+          ($0.entity, $0.new)
         }
-        if let changes { targets.set(entity, present.applying(changes)) }
-      } else if let past {
-        guard keepsNew, let present else {
-          targets.set(entity, past)
-          continue
+        targets = RestoreTargets(now: now) { [self] _ in try state(asOf: .revision(point)) }
+      case .entities(let entities):
+        let past = try state(asOf: .revision(point))
+        for entity in entities where now.revision(of: entity) == 0 {
+          throw JournalError(.notFound, "\(State.name(of: entity)) never existed in this journal")
         }
-        if let changes = present.changes(to: past, where: { past.value(of: $0) != nil }) {
-          targets.set(entity, present.applying(changes))
+        for entity in entities where try wasErased(entity) {
+          throw JournalError(
+            .notFound,
+            "\(State.name(of: entity)) can't be restored: its content at revision \(point) was erased"
+          )
         }
-      } else if !keepsNew, try !wasErased(entity) {
-        targets.set(entity, nil)
+        for entity in entities where fields != nil && now.record(of: entity) == nil {
+          let end = now.isErased(entity) ? "erased" : "deleted by revision \(now.revision(of: entity))"
+          throw JournalError(
+            .notFound, "\(State.name(of: entity)) was \(end); restore it as a whole first")
+        }
+        let all = Self.withParts(entities, now: now, past: past)
+        selected = all.sorted().map { ($0, past.record(of: $0)) }
+        targets = RestoreTargets(now: now) { _ in past }
       }
+      for (entity, past) in selected where State.isRestored(entity.kind) {
+        let present = now.record(of: entity)
+        if let fields {
+          guard let past, let present else { continue }
+          let changes = present.changes(to: past) { key in
+            fields[entity.kind]?.contains(key) == true && !(keepsNew && past.value(of: key) == nil)
+          }
+          if let changes { targets.set(entity, present.applying(changes)) }
+        } else if let past {
+          guard keepsNew, let present else {
+            targets.set(entity, past)
+            continue
+          }
+          if let changes = present.changes(to: past, where: { past.value(of: $0) != nil }) {
+            targets.set(entity, present.applying(changes))
+          }
+        } else if !keepsNew, try !wasErased(entity) {
+          targets.set(entity, nil)
+        }
+      }
+      try targets.complete()
+      let changes = targets.changes
+      try chain.faults.check()
+      let coversEverything = if case .everything = scope { true } else { false }
+      var edits = try laterEdits(lostBy: changes, since: point)
+      let deleted =
+        deletesNew ? [] : Self.deletedUnasked(by: changes, of: now, scope, isGroup, asOf: point, selected)
+      let additions = edits.filter { $0.operation == .add && deleted.contains($0.entity) }
+      if !additions.isEmpty { edits.removeAll { deleted.contains($0.entity) } }
+      let plan = RestorePlan(
+        action: .restore(asOf: point), changes: changes, undoes: edits, conflicts: additions,
+        note: Self.note(of: scope, asOf: point, fields, keepsNew: keepsNew),
+        metadata: [RestoreMetadata.restores: "\(point)"], journal: id, head: newest.head,
+        coversEverything: coversEverything)
+      let checked = plan.checked(on: newest)
+      try chain.faults.check()
+      return checked
     }
-    try targets.complete()
-    let changes = targets.changes
-    try chain.faults.check()
-    let coversEverything = if case .everything = scope { true } else { false }
-    var edits = try laterEdits(lostBy: changes, since: point)
-    let deleted =
-      deletesNew ? [] : Self.deletedUnasked(by: changes, of: now, scope, isGroup, asOf: point, selected)
-    let additions = edits.filter { $0.operation == .add && deleted.contains($0.entity) }
-    if !additions.isEmpty { edits.removeAll { deleted.contains($0.entity) } }
-    let plan = RestorePlan(
-      action: .restore(asOf: point), changes: changes, undoes: edits, conflicts: additions,
-      note: Self.note(of: scope, asOf: point, fields, keepsNew: keepsNew),
-      metadata: [RestoreMetadata.restores: "\(point)"], journal: id, head: newest.head,
-      coversEverything: coversEverything)
-    let checked = plan.checked(on: newest)
-    try chain.faults.check()
-    return checked
   }
 
   /// The entities that changes delete because they did not exist at the point, if the scope names them or nothing existed.

@@ -22,9 +22,11 @@ extension Journal {
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched. If earlier values refer
   ///   to entities that were deleted since, also reading the state before the entry, unless later edits are kept.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
-    let version = version
-    return try planRevert(of: try revertibleEntry(at: revision), later, on: Preview(version)).checked(
-      on: version)
+    try settled {
+      let version = version
+      return try planRevert(of: try revertibleEntry(at: revision), later, on: Preview(version)).checked(
+        on: version)
+    }
   }
 
   private func planRevert(
@@ -41,15 +43,17 @@ extension Journal {
   package func planReverts(
     of revisions: [Revision], later: LaterEdits, by author: String
   ) throws -> [RestorePlan] {
-    var plans: [RestorePlan] = []
-    var preview = Preview(version)
-    for revision in revisions {
-      let plan = try planRevert(of: try revertibleEntry(at: revision), later, on: preview)
-        .checked { (plan) throws(JournalError) in try preview.commit(plan, by: author) }
-      plans.append(plan)
-      if !plan.conflicts.isEmpty || plan.problem != nil { break }
+    try settled {
+      var plans: [RestorePlan] = []
+      var preview = Preview(version)
+      for revision in revisions {
+        let plan = try planRevert(of: try revertibleEntry(at: revision), later, on: preview)
+          .checked { (plan) throws(JournalError) in try preview.commit(plan, by: author) }
+        plans.append(plan)
+        if !plan.conflicts.isEmpty || plan.problem != nil { break }
+      }
+      return plans
     }
-    return plans
   }
 
   /// Plans to revert entries with one entry. Values that were there only between the entries don't matter.

@@ -13,11 +13,13 @@ extension Journal {
   /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``. If the
   ///   result is nil, m is the number of all entries. The events of other authors are not decoded.
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
-    try firstUndoable(by: author) { entries in
-      let text = RestoreMetadata.text(of: entries)
-      return try planTakingBack(
-        entries, later, action: .undo(entries[0].revision), note: .undo,
-        metadata: [RestoreMetadata.undoes: text, RestoreMetadata.reverts: text])
+    try settled {
+      try firstUndoable(by: author) { entries in
+        let text = RestoreMetadata.text(of: entries)
+        return try planTakingBack(
+          entries, later, action: .undo(entries[0].revision), note: .undo,
+          metadata: [RestoreMetadata.undoes: text, RestoreMetadata.reverts: text])
+      }
     }
   }
 
@@ -27,7 +29,9 @@ extension Journal {
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) in the number of entries since that one, of which only the headers and annotations are read.
   public func entryToUndo(by author: String) throws -> Entry? {
-    try firstUndoable(by: author, asksGroup: false) { $0[0] }
+    try settled {
+      try firstUndoable(by: author, asksGroup: false) { $0[0] }
+    }
   }
 
   /// The first result for an author's entries that are not undone, newest first, each with those of its group.
@@ -81,13 +85,15 @@ extension Journal {
   ///   nil, m is the number of entries since the author's last other change, or of all entries. The events of other
   ///   authors are not decoded.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
-    try firstRedoable(by: author) { undo, original in
-      try planTakingBack(
-        [undo], later, action: .redo(original), note: .redo,
-        metadata: [
-          RestoreMetadata.redoes: undo.metadata[RestoreMetadata.undoes] ?? "",
-          RestoreMetadata.reverts: "\(undo.revision)",
-        ])
+    try settled {
+      try firstRedoable(by: author) { undo, original in
+        try planTakingBack(
+          [undo], later, action: .redo(original), note: .redo,
+          metadata: [
+            RestoreMetadata.redoes: undo.metadata[RestoreMetadata.undoes] ?? "",
+            RestoreMetadata.reverts: "\(undo.revision)",
+          ])
+      }
     }
   }
 
@@ -96,7 +102,9 @@ extension Journal {
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: as ``entryToUndo(by:)``.
   public func entryToRedo(by author: String) throws -> Entry? {
-    try firstRedoable(by: author) { _, original in try entry(at: original) }
+    try settled {
+      try firstRedoable(by: author) { _, original in try entry(at: original) }
+    }
   }
 
   /// The first result for an author's undos, with the entries that they undid, newest first.

@@ -120,6 +120,8 @@ func withLargeJournal(_ body: (_ path: String) throws -> Void) throws {
       try journal.commit { try $0.addItem(kind: "note", attributes: ["text": .string(text)]) }
     }
     try journal.takeSnapshot()
+    // Closing would write less.
+    journal.waitForLayers()
     try journal.close()
     try body(url.path)
   }

@@ -92,18 +92,13 @@ import Synchronization
   /// The size of the file's pages that are in memory, in bytes; 0 without a file.
   package var pageByteCount: Int { file?.loadedByteCount ?? 0 }
 
-  /// Reads all pages of a file without a quota, and closes the file. Does nothing if the bytes are not in a file.
-  ///
-  /// - Throws: `io` if the file can't be read; `damaged` if a page fails its check.
-  package func loadAll() throws(ArchiveError) { try file?.loadAll() }
-
   /// Opens the file a second time, without pages in memory, for a single thread that reads from the start to the end.
-  /// Returns `self` if the bytes are not in a file, or after ``loadAll()``.
+  /// Returns `self` if the bytes are not in a file.
   ///
   /// - Parameter byteCount: All pages are freed before a read if more than this many bytes of them are in memory.
   /// - Throws: `io` if the system lacks a descriptor or address space.
   package func reopened(keeping byteCount: Int) throws(ArchiveError) -> ArchiveBytes {
-    try file?.reopened().map { ArchiveBytes($0, keptByteCount: byteCount) } ?? self
+    if let file { ArchiveBytes(try file.reopened(), keptByteCount: byteCount) } else { self }
   }
 
   /// Frees pages of the file that were not used since the last call. Frees none if a read that began before the last

@@ -46,8 +46,7 @@ import Synchronization
   private var nextToFree = 0
 
   private let reservedByteCount: Int
-  /// -1 after ``loadAll()``.
-  private let descriptor: Atomic<Int32>
+  private let descriptor: Int32
   private let words: Int
   private let check: @Sendable (Int, UnsafeRawBufferPointer) -> Bool
   /// Bounds the pages in memory; nil if pages are never freed during a read.
@@ -66,7 +65,7 @@ import Synchronization
   ) throws(ArchiveError) {
     precondition(pageSize >= 4096 && pageSize.nonzeroBitCount == 1, "a page size is a power of two")
     precondition(byteCount >= 0, "a file has no negative size")
-    self.descriptor = Atomic(descriptor)
+    self.descriptor = descriptor
     self.byteCount = byteCount
     // Linux aligns the range to a huge page if its size is a whole number of huge pages.
     let unit = byteCount < Self.hugePageByteCount ? 1 : Self.hugePageByteCount
@@ -108,7 +107,7 @@ import Synchronization
 
   deinit {
     quota?.subtract(loadedByteCount)
-    closeDescriptor()
+    _ = cfiles_close(descriptor)
     unsafe munmap(base, reservedByteCount)
     unsafe loaded.deinitialize(count: words)
     unsafe loaded.deallocate()
@@ -116,23 +115,10 @@ import Synchronization
     unsafe present.deallocate()
   }
 
-  private func closeDescriptor() {
-    let open = descriptor.exchange(-1, ordering: .relaxed)
-    if open >= 0 { _ = cfiles_close(open) }
-  }
-
-  /// Reads all pages of a file without a quota, and closes the file.
-  func loadAll() throws(ArchiveError) {
-    if byteCount > 0 { _ = try load(0...(byteCount - 1) >> pageShift) }
-    closeDescriptor()
-  }
-
-  /// Opens the file a second time, without pages in memory and without a quota. Returns nil after ``loadAll()``.
+  /// Opens the file a second time, without pages in memory and without a quota.
   /// - Throws: `io` if the system lacks a descriptor or address space.
-  func reopened() throws(ArchiveError) -> PagedFile? {
-    let open = descriptor.load(ordering: .relaxed)
-    guard open >= 0 else { return nil }
-    let duplicate = cfiles_duplicate(open)
+  func reopened() throws(ArchiveError) -> PagedFile {
+    let duplicate = cfiles_duplicate(descriptor)
     guard duplicate >= 0 else {
       throw ArchiveError(.io, "the file can't be opened again: \(reason(-duplicate))", path: path)
     }
@@ -319,7 +305,7 @@ import Synchronization
   ) throws(ArchiveError) -> Int {
     let start = pages.lowerBound << pageShift
     let size = min(pages.upperBound << pageShift, byteCount) - start
-    let count = unsafe cfiles_read(descriptor.load(ordering: .relaxed), target, size, UInt64(start))
+    let count = unsafe cfiles_read(descriptor, target, size, UInt64(start))
     if count < 0, pages.count > 1 { return try unsafe read(pages.prefix(1), to: target) }
     guard count >= 0 else {
       throw ArchiveError(
