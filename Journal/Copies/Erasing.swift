@@ -134,10 +134,8 @@ extension Journal {
     return rewriting.report(head)
   }
 
-  /// Erases the content of entities from a closed journal, as ``erase(_:reason:by:includingWords:progress:)`` does.
-  /// - Parameters:
-  ///   - url: the journal's folder.
-  ///   - options: whose log receives the notices.
+  /// Erases the content of entities from the closed journal in the folder `url`, as
+  /// ``erase(_:reason:by:includingWords:progress:)`` does. The log of `options` receives the notices.
   /// - Throws: ``JournalError`` as `open` does, and as erasing in an open journal.
   @discardableResult
   public static func erase(

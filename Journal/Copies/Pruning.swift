@@ -86,11 +86,8 @@ extension Journal {
     return unchanged.report(head)
   }
 
-  /// Prunes a closed journal, as ``prune(before:reason:by:progress:)`` does.
-  /// - Parameters:
-  ///   - url: the journal's folder.
-  ///   - isDryRun: whether to only report what would be removed.
-  ///   - options: whose log receives the notices.
+  /// Prunes the closed journal in the folder `url`, as ``prune(before:reason:by:progress:)`` does. With `isDryRun`, only
+  /// reports what would be removed. The log of `options` receives the notices.
   /// - Throws: ``JournalError`` as `open` does, and as pruning an open journal.
   @discardableResult
   public static func prune(
