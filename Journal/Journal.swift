@@ -242,7 +242,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// returned earlier stay usable. When this returns, or when a sequence of the journal ends, it can be opened again.
   /// Closing twice is allowed: a later call waits for the first one and has the same outcome.
   ///
-  /// It takes no longer for a large journal. What is being written or read in the background is cancelled: layers,
+  /// Closing takes no longer for a large journal. What is being written or read in the background is cancelled: layers,
   /// snapshots, an erasure or a pruning (but not while that reads or writes the base of a pruned history). If the next opening would have to replay more than about a thousand events, these
   /// are written to a layer first, unless they have more than 4 MiB. The next session writes what is left.
   ///

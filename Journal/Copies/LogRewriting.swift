@@ -150,7 +150,7 @@ extension Journal {
       keeper.store(version, eventCount: 0, freezing: committer.freezeRest)
       return (open, (open.log, keeper, version))
     } then: { _, _, version in
-      // Whoever sees the new entry finds it in the log.
+      // After the new log is installed, so that a reader that sees the new entry finds it in the log.
       published.publish(version)
     }
   }

@@ -118,7 +118,7 @@ import Foundation
 
 /// Iterates over the events of an entry: the list in the header, together with the list of payloads.
 ///
-/// It has no fields with reference counts, because a replay makes a decoder for each entry.
+/// A decoder has no fields with reference counts, because a replay makes a decoder for each entry.
 @safe struct EventDecoder {
   private let decoder: EntryDecoder
   private let schemaVersion: Int

@@ -14,7 +14,7 @@ public struct JournalEvent: Hashable, Sendable {
   public enum Change: Hashable, Sendable {
     /// The entity exists from now on, with this record.
     case add(EntityRecord)
-    /// These parts of the record change.
+    /// The parts of the record that change.
     case update(RecordChanges)
     /// The entity is deleted.
     case delete

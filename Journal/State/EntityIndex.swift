@@ -71,7 +71,7 @@ public struct EntityIndex: Sendable {
 }
 
 extension StateParts {
-  /// These parts, with each index as the base of a new one, which records removals like one backed by layers.
+  /// The parts, with each index as the base of a new one, which records removals like one backed by layers.
   var withBasedIndexes: StateParts {
     var parts = self
     parts.indexes = indexes.map { ($0.name, EntityIndex(base: FixedIndex($0.index))) }

@@ -433,7 +433,7 @@ import Testing
                 try journal.commit { try $0.updateItem(item, set: ["name": .string(name)]) }
                 model.withLock { $0.names[item] = name }
               } catch let error as JournalError where error.code == .rejected {
-                // It was erased.
+                // The item was erased.
                 own.removeAll { $0 == item }
               }
             } else {

@@ -43,7 +43,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return with { $0.conditions.append(condition) }
   }
 
-  /// These items in another order. Equal items are sorted by number, in the direction of the last sort key.
+  /// The items in another order. Equal items are sorted by number, in the direction of the last sort key.
   /// - Throws: `JournalError` with code `wrongUse` if a key path leads to no attribute.
   public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) throws(JournalError)
     -> ItemQuery
@@ -53,7 +53,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return with { $0.orders = orders }
   }
 
-  /// These items, sorted by a property, the smallest value first.
+  /// The items, sorted by a property, the smallest value first.
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   public func sorted<Property: QueryValue>(
     by property: any KeyPath<Model, Property> & Sendable

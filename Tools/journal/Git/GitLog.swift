@@ -9,7 +9,7 @@ final class GitLog {
   /// Starts at the first commit of the tip's first-parent line or, if `start` is given, after that commit.
   init(_ repository: GitRepository, to tip: String, after start: String?) throws {
     self.repository = repository
-    // These options override configuration that would change the output.
+    // The options override configuration that would change the output.
     process = try repository.start(
       [
         "-c", "log.showSignature=false", "log", "-O/dev/null", "--first-parent", "--reverse",
