@@ -5,8 +5,9 @@
 # property list. Expected: the numbers that were written, or an error. Seen, with ruby-cfpropertylist 2.2.8: 65535 comes
 # back as it was, 65536 and all above as numbers beyond 2 ** 32, without an error. The marker before a UID has the count
 # of its bytes less one; CFPropertyList takes it for a power of two, as the marker of an integer is, and reads the four
-# bytes behind a large UID as its lower half. Both ways of counting agree for one and two bytes, so a test with an archive
-# of fewer objects passes. CFPropertyList gives UIDs as integers, so the program that follows them is the one that fails.
+# bytes behind a large UID as its lower half. Both ways of counting agree for one and two bytes, so a test with an
+# archive of fewer objects passes. CFPropertyList gives UIDs as integers, so the program that follows them is the one
+# that fails.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -40,7 +41,7 @@ with open("archive", "wb") as file:
 PYTHON
 
 libraries=$(printf %s: usr/lib/*/)
-directories=$(printf %s: usr/lib/ruby/vendor_ruby usr/lib/ruby/3.1.0 usr/lib/*/ruby/3.1.0 usr/lib/ruby/gems/3.1.0/gems/rexml-*/lib)
+directories=$(printf %s: usr/lib/ruby/{vendor_ruby,3.1.0,gems/3.1.0/gems/rexml-*/lib} usr/lib/*/ruby/3.1.0)
 seen=$(LD_LIBRARY_PATH=$libraries RUBYLIB=$directories usr/bin/ruby3.1 --disable-gems -W0 -e '
   require "cfpropertylist"
   archive = CFPropertyList.native_types(CFPropertyList::List.new(file: "archive").value)

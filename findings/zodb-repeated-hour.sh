@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # ZODB stores the second of two equal times of day, in the night when clocks go back, as the first.
 #
-# Since Python 3.6, a datetime's `fold` tells the two apart. Expected: a datetime with a time zone of dateutil comes back
-# from ZODB as the same instant. Seen, with ZODB 6.4 and dateutil 2.9.0: half past one with fold=1 comes back with fold=0,
-# one hour earlier, without an error. Python writes fold into a pickle of protocol 4 or later only, and leaves it out of
-# earlier ones; ZODB writes protocol 3. In the connection that stored it, the object in the cache still has fold, so the
-# loss shows in other processes, or later. The times around that hour are right, and so is a datetime in UTC.
+# Since Python 3.6, a datetime's `fold` tells the two apart. Expected: a datetime with a time zone of dateutil comes
+# back from ZODB as the same instant. Seen, with ZODB 6.4 and dateutil 2.9.0: half past one with fold=1 comes back with
+# fold=0, one hour earlier, without an error. Python writes fold into a pickle of protocol 4 or later only, and leaves
+# it out of earlier ones; ZODB writes protocol 3. In the connection that stored it, the object in the cache still has
+# fold, so the loss shows in other processes, or later. The times around that hour are right, and so is a datetime in
+# UTC.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
