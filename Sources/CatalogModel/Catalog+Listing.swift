@@ -16,16 +16,6 @@ extension Catalog {
     Items(rows: .listed(itemsByCategory.members(of: category.number), in: itemTable))
   }
 
-  /// The categories that a text names, by number (`3` or `category:3`, which need not exist) or by name.
-  /// - Complexity: O(c) for c categories.
-  package func categories(named text: String) -> Set<CategoryID> {
-    if let number = Int(text) { return [CategoryID(number)] }
-    if let entity = try? Self.entity(named: text), entity.kind == .category {
-      return [CategoryID(entity.number)]
-    }
-    return Set(categories.filter { $0.name == text }.map(\.id))
-  }
-
   /// The items of a kind, in the order of their numbers. Kinds are compared byte by byte.
   /// - Complexity: grows with the result, not with the catalog.
   public func items(ofKind kind: String) -> Items {

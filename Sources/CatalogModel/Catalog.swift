@@ -68,8 +68,6 @@ extension Catalog: EventSourced {
   public static var schema: String { "catalog/2" }
   /// The kinds in the order of the numbers that the log contains.
   public static let kindNames = ["category", "item", "image", "tag", "rule"]
-  /// All kinds, in the same order.
-  package static var entityKinds: [EntityKind] { kindNames.indices.map { EntityKind(rawValue: UInt8($0)) } }
 
   /// The name of a kind; empty if no entity of a catalog has it.
   package static func kindName(of kind: EntityKind) -> String {

@@ -1,4 +1,4 @@
-import CBOR
+package import CBOR
 
 extension Catalog {
   /// A color in the sRGB color space. Components are from 0 to 1. Values outside that range, as in extended ranges, are
@@ -51,7 +51,7 @@ extension Catalog {
     var value: FieldValue { .array([.double(red), .double(green), .double(blue), .double(alpha)]) }
 
     /// Reads a color as a record has it. Nil for any other value.
-    init?(_ value: FieldValue) {
+    package init?(_ value: FieldValue) {
       guard case .array(let elements) = value, elements.count == 4,
         case .double(let red) = elements[0], case .double(let green) = elements[1],
         case .double(let blue) = elements[2], case .double(let alpha) = elements[3]

@@ -14,12 +14,12 @@ package enum CategoryField {
   package static let color: UInt8 = 1
 }
 
-enum ImageField {
+package enum ImageField {
   static let item: UInt8 = 0
   static let name: UInt8 = 1
   static let mediaType: UInt8 = 2
-  static let digest: UInt8 = 3
-  static let byteCount: UInt8 = 4
+  package static let digest: UInt8 = 3
+  package static let byteCount: UInt8 = 4
 }
 
 enum TagField {

@@ -1,4 +1,5 @@
 import CatalogModel
+import EntitySearch
 import HTTPServer
 import JSON
 

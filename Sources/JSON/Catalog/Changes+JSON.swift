@@ -1,4 +1,5 @@
 package import CatalogModel
+import EntitySearch
 
 extension Catalog {
   /// An event as `journal log --json` prints it:

@@ -1,4 +1,5 @@
 package import CatalogModel
+import EntitySearch
 
 /// The parts that a restore covers, by name: `title`, `@category`.
 package struct NamedParts: Sendable {

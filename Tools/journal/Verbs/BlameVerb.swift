@@ -1,4 +1,5 @@
 import CatalogModel
+import EntitySearch
 import JSON
 
 enum BlameVerb: ListingVerb {
