@@ -16,9 +16,9 @@ import CBOR
     left = try reader.readMapHead()
   }
 
-  /// Skips the next key if it is a given number, and returns whether it was.
+  /// Skips the key of the next field if it is a given number, and returns whether it was.
   @inline(__always)
-  private mutating func passKey(_ number: UInt8) -> Bool {
+  mutating func find(_ number: UInt8) -> Bool {
     let offset = reader.offset
     // A field's number is below 24, so it takes one byte.
     guard left > 0, unsafe offset < bytes.count && bytes[offset] == number else { return false }
@@ -29,11 +29,8 @@ import CBOR
 
   /// Skips the key of the next field. Fails unless it is a given number.
   mutating func require(_ number: UInt8) throws(CBORError) {
-    if !passKey(number) { throw CBORError(.unexpectedItem, at: reader.offset) }
+    if !find(number) { throw CBORError(.unexpectedItem, at: reader.offset) }
   }
-
-  /// Skips the key of the next field if it is a given number, and returns whether it was.
-  mutating func find(_ number: UInt8) -> Bool { passKey(number) }
 
   /// Skips the key of the next field and returns it, or nil if no field is left.
   mutating func nextField() throws(CBORError) -> UInt8? {

@@ -33,7 +33,7 @@ extension JournalOptions {
     return options
   }
 
-  fileprivate func requireSharing() throws(JournalError) -> any LogSharing {
+  fileprivate var sharingOrDefault: any LogSharing {
     sharing ?? PostgresSharing(acceptsUnsafeSettings: false, images: nil)
   }
 }
@@ -58,7 +58,7 @@ extension Journal {
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> Head {
     try share(
-      at: url, through: options.requireSharing(), address: address, options: options, progress: progress)
+      at: url, through: options.sharingOrDefault, address: address, options: options, progress: progress)
   }
 
   /// Creates another node of a shared journal: a folder with all entries of the database. Open it like any journal,
@@ -78,7 +78,7 @@ extension Journal {
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> Head {
     try join(
-      through: options.requireSharing(), address: address, id: id, at: url, options: options,
+      through: options.sharingOrDefault, address: address, id: id, at: url, options: options,
       progress: progress)
   }
 
@@ -96,7 +96,7 @@ extension Journal {
     at url: URL, isForced: Bool = false, options: JournalOptions = JournalOptions()
   ) throws -> Head {
     var options = options
-    options.sharing = try options.requireSharing()
+    options.sharing = options.sharingOrDefault
     return try leaveSharing(at: url, isForced: isForced, options: options)
   }
 }

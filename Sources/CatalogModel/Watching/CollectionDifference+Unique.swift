@@ -1,3 +1,5 @@
+import Journaling
+
 extension CollectionDifference where ChangeElement: Hashable {
   /// The difference between two arrays of unique elements, with the fewest moves. A repeated element counts once: only
   /// the index of a forged layer can repeat one.
@@ -35,13 +37,9 @@ extension CollectionDifference where ChangeElement: Hashable {
     var ends: [Int] = []
     var previous: [Int?] = []
     for (index, number) in numbers.enumerated() {
-      var (low, high) = (0, ends.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if numbers[ends[middle]] < number { low = middle + 1 } else { high = middle }
-      }
-      previous.append(low > 0 ? ends[low - 1] : nil)
-      if low == ends.count { ends.append(index) } else { ends[low] = index }
+      let place = ends.partitioningIndex { numbers[$0] >= number }
+      previous.append(place > 0 ? ends[place - 1] : nil)
+      if place == ends.count { ends.append(index) } else { ends[place] = index }
     }
     var rise: Set<Int> = []
     var next = ends.last
