@@ -1,4 +1,3 @@
-import Locks
 package import SHA256
 
 /// Reads the entries of a log in order, a piece at a time, and checks that each follows from the one before it.
@@ -9,10 +8,10 @@ package struct EntryReader {
   static let pieceByteCount = 4 << 20
   /// A copy flushes once for each piece. Pieces of 4,096 entries made joining a shared journal take a third
   /// longer.
-  fileprivate static let pieceCount = 16_384
+  static let pieceCount = 16_384
 
-  let log: any EntrySource
-  let journal: JournalID
+  package let log: any EntrySource
+  package let journal: JournalID
   /// The newest entry that was read.
   package private(set) var head: Head
 
@@ -42,19 +41,6 @@ package struct EntryReader {
     head = piece.head
     return piece
   }
-
-  /// Reads all entries up to `last` in one call of the log, so that it can read ahead.
-  fileprivate func readAll(
-    through last: Revision, _ body: (EntryPiece) throws(JournalError) -> Void
-  ) throws(JournalError) {
-    var piece = EntryPiece(head: head)
-    try log.readAll(head.revision + 1...last) { entry throws(JournalError) in
-      try piece.add(entry, of: journal)
-      guard piece.isFull || entry.revision == last else { return }
-      try body(piece)
-      piece = EntryPiece(head: piece.head)
-    }
-  }
 }
 
 /// Checked entries that follow each other.
@@ -73,7 +59,7 @@ package struct EntryPiece: Sendable {
   }
 
   /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
-  mutating func add(_ entry: EntryDecoder, of journal: JournalID) throws(JournalError) {
+  package mutating func add(_ entry: EntryDecoder, of journal: JournalID) throws(JournalError) {
     add(try LinkedEntry(entry, after: head, of: journal))
   }
 
@@ -111,39 +97,6 @@ package struct LinkedEntry {
     self = try EntryDecoder.decode(bytes, revision: head.revision + 1) { entry throws(JournalError) in
       try LinkedEntry(entry, bytes: bytes, after: head, of: journal)
     }
-  }
-}
-
-/// The entries of a log in pieces, in order. A thread reads and checks the next pieces while the caller uses one.
-package struct EntryPieces: ~Copyable {
-  private static let piecesAhead = 2
-
-  private var reader: EntryReader
-  private let last: Revision
-  /// Nil if the caller's thread reads.
-  private let queue: BoundedQueue<EntryPiece>?
-
-  package init(_ reader: EntryReader, through last: Revision) {
-    self.reader = reader
-    self.last = last
-    let queue = BoundedQueue<EntryPiece>(capacity: Self.piecesAhead)
-    let isAhead =
-      last - reader.head.revision >= EventPipeline.smallCount
-      && Threads.start {
-        queue.fill { () throws(JournalError) in
-          try reader.readAll(through: last) { piece throws(JournalError) in try queue.send(piece) }
-        }
-      }
-    self.queue = isAhead ? queue : nil
-  }
-
-  deinit { queue?.cancel() }
-
-  /// The next piece, nil after the last.
-  /// - Throws: as ``EntryReader/next(through:_:)``.
-  package mutating func next() throws(JournalError) -> EntryPiece? {
-    if let queue { return try queue.receive() }
-    return try reader.next(through: last)
   }
 }
 

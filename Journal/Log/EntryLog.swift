@@ -195,7 +195,7 @@ extension EntrySource {
   }
 
   /// Calls `body` with all entries of a range, in order, and fails at the first missing one.
-  func readAll(
+  package func readAll(
     _ range: ClosedRange<Revision>, _ body: (EntryDecoder) throws(JournalError) -> Void
   ) throws(JournalError) {
     var expected = range.lowerBound

@@ -4,7 +4,7 @@ import Locks
 /// A bounded queue between two threads, so that the sender works ahead of the receiver.
 ///
 /// Safe to use from any thread, by one sender and one receiver.
-final class BoundedQueue<Element: Sendable>: Sendable {
+package final class BoundedQueue<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements: [Element] = []
     var error: JournalError?
@@ -18,21 +18,21 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   private let filled = DispatchSemaphore(value: 0)
 
   /// - Parameter capacity: how many elements can wait for the receiver.
-  init(capacity: Int) { for _ in 0..<capacity { free.signal() } }
+  package init(capacity: Int) { for _ in 0..<capacity { free.signal() } }
 
   /// How many elements wait for the receiver.
   var count: Int { state.withLock { $0.elements.count } }
 
   /// Runs `body`, which calls ``send(_:)``, and ends the queue. After all elements, the receiver gets the error of
   /// `body`.
-  func fill(_ body: () throws(JournalError) -> Void) {
+  package func fill(_ body: () throws(JournalError) -> Void) {
     do throws(JournalError) { try body() } catch { state.withLock { $0.error = error } }
     filled.signal()
   }
 
   /// Waits until there is room.
   /// - Throws: ``JournalError`` with code `closed` if the receiver has cancelled.
-  func send(_ element: Element) throws(JournalError) {
+  package func send(_ element: Element) throws(JournalError) {
     free.wait()
     let isCancelled = state.withLock { state in
       state.elements.append(element)
@@ -46,7 +46,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   }
 
   /// Waits for the next element; nil after the last. Throws the error that ended the sender.
-  func receive() throws(JournalError) -> Element? {
+  package func receive() throws(JournalError) -> Element? {
     filled.wait()
     let (element, error): (Element?, JournalError?) = state.withLock { state in
       if !state.elements.isEmpty { return (state.elements.removeFirst(), nil) }
@@ -58,7 +58,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
   }
 
   /// Makes the sender's current or next ``send(_:)`` fail. Called when the receiver has ended.
-  func cancel() {
+  package func cancel() {
     state.withLock { state in
       state.isCancelled = true
       state.elements = []
