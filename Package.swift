@@ -61,10 +61,10 @@ let package = Package(
       ]),
     // The nodes of a shared journal, wherever its log is. An app without shared journals does not compile it.
     .target(name: "SharedJournals", dependencies: ["Journaling", "Files", "Locks", "SHA256"]),
-    // Diagnosis and salvage. An app needs it only to handle damaged journals itself.
+    // Verification, copies, erasure, diagnosis and salvage. An app that leaves them to the command line does not need it.
     .target(
       name: "JournalMaintenance",
-      dependencies: ["Journaling", "SharedJournals", "LevelDBSalvage", "LevelDB", "Files", "SHA256"]),
+      dependencies: ["Journaling", "SharedJournals", "LevelDBSalvage", "LevelDB", "Files", "CBOR", "SHA256"]),
     // Logs in PostgreSQL. No module before this one needs libpq.
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -105,7 +105,8 @@ let package = Package(
     .executableTarget(
       name: "benchmark",
       dependencies: [
-        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "Files", "Locks", "CLibLevelDB",
+        "CatalogModel", "JournalMaintenance", "Journaling", "PostgresLog", "CBOR", "SHA256", "Files", "Locks",
+        "CLibLevelDB",
         "CLibPQ", "CLibSQLite",
       ],
       path: "Tools/benchmark",
@@ -120,12 +121,14 @@ let package = Package(
     .target(name: "ForeignNames", path: "Tests/ForeignNames"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
     .executableTarget(
-      name: "DocumentedCode", dependencies: ["CatalogModel", "JournalServer", "PostgresLog"],
+      name: "DocumentedCode",
+      dependencies: ["CatalogModel", "JournalMaintenance", "JournalServer", "PostgresLog"],
       path: "Tests/DocumentedCode"),
     .executableTarget(
       name: "CrashChild",
       dependencies: [
-        "CatalogModel", "Journaling", "PostgresLog", "Files", "LevelDB", "Locks", "LogbookModel",
+        "CatalogModel", "JournalMaintenance", "Journaling", "PostgresLog", "Files", "LevelDB", "Locks",
+        "LogbookModel",
         "TestSupport",
       ],
       path: "Tests/CrashChild"),
@@ -166,12 +169,14 @@ let package = Package(
     .testTarget(
       name: "ExamplesTests",
       dependencies: [
-        "Examples", "CatalogModel", "Journaling", "CBOR", "SHA256", "KeyedArchiving", "TestSupport",
+        "Examples", "CatalogModel", "JournalMaintenance", "Journaling", "CBOR", "SHA256", "KeyedArchiving",
+        "TestSupport",
       ]),
     .testTarget(
       name: "LegacyStoresTests",
       dependencies: [
-        "LegacyStores", "Examples", "KeyedArchiving", "PropertyLists", "CatalogModel", "Journaling", "Files",
+        "LegacyStores", "Examples", "KeyedArchiving", "PropertyLists", "CatalogModel", "JournalMaintenance",
+        "Journaling", "Files",
         "CBOR", "SHA256", "TestSupport",
       ]),
     .testTarget(
@@ -190,7 +195,8 @@ let package = Package(
     .testTarget(
       name: "FuzzTests",
       dependencies: [
-        "CatalogModel", "Journaling", "PropertyLists", "LevelDB", "Locks", "CBOR", "JSON", "LogbookModel",
+        "CatalogModel", "JournalMaintenance", "Journaling", "PropertyLists", "LevelDB", "Locks", "CBOR",
+        "JSON", "LogbookModel",
         "TestSupport",
       ]),
   ],

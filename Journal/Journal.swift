@@ -48,12 +48,12 @@ public final class Journal<State: EventSourced>: Sendable {
   public let blobs: BlobStore
 
   /// Why entries are missing from a journal that was opened up to its damage, and which is the first.
-  let damage: JournalError?
-  let upcast: EventUpcast
+  package let damage: JournalError?
+  package let upcast: EventUpcast
   let published: Published<State>
   /// The log and what belongs to it, until an erasure or a pruning replaces them.
   let current: CurrentLog<State>
-  let replayedEventCount: Int
+  package let replayedEventCount: Int
   package let options: JournalOptions
   private let committer: Committer<State>?
   let retention: RetentionThread<State>?
@@ -152,7 +152,7 @@ public final class Journal<State: EventSourced>: Sendable {
   package var folder: JournalFolder { current.value.folder }
   package var format: JournalFormat { current.value.format }
   package var log: any EntryLog { current.value.log }
-  var chain: LayerChain { current.value.chain }
+  package var chain: LayerChain { current.value.chain }
   var keeper: LayerKeeper<State>? { current.value.keeper }
   var recentEntries: RecentEntries { current.value.recentEntries }
 
@@ -173,28 +173,19 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Opens a journal and rebuilds its newest state.
   ///
   /// Before anything in the folder changes, opening checks that the files of the log have every revision, and compares
-  /// the log with HEAD. Entries before the newest layer are not read unless `checking` requests it. Alterations in
-  /// them are found in the background (``health``), when they are read, and by ``verify(_:progress:)``.
+  /// the log with HEAD. Entries before the newest layer are not read. Alterations in them are found in the background
+  /// (``health``), when they are read, and by `verify` of the module JournalMaintenance.
   /// - Parameters:
   ///   - url: the journal's folder.
   ///   - mode: whether to commit, to read, or to follow what another process commits.
-  ///   - checking: how much is read before it opens. A damaged layer or snapshot does not make the opening fail.
   ///   - options: how the journal is kept open.
   /// - Throws: ``JournalError``: `notFound`, `notAJournal`, `locked` if `mode` is to write and the journal is open for
   ///   writing already, `permission`, `otherModel` if it has the events of another model, `newerFormat`, `olderFormat`,
   ///   or `damaged` with the first revision that is missing or altered. The folder is then unchanged.
-  /// - Complexity: O(log n) with layers, and O(m) in the number of events after the newest; O(n) without layers, or if
-  ///   everything is checked.
+  /// - Complexity: O(log n) with layers, and O(m) in the number of events after the newest; O(n) without layers.
   public static func open(
-    at url: URL, mode: Mode = .readWrite, checking: CheckLevel = .recent,
-    options: JournalOptions = JournalOptions()
+    at url: URL, mode: Mode = .readWrite, options: JournalOptions = JournalOptions()
   ) throws -> Journal {
-    if checking != .recent {
-      // Verify read-only first, because opening for writing changes the folder.
-      let look = try open(at: url, mode: .readOnly, options: options)
-      defer { try? look.close() }
-      if let damage = try look.verify(checking).damage { throw damage }
-    }
     let recovery = try Recovery<State>(url, mode: mode, options: options)
     let journal = try Journal(recovery, mode: mode, options: options)
     journal.current.value.healthCheck.start()
@@ -221,13 +212,13 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Opens a journal, or creates an empty one if there is none. Apps call it at launch. The folder that contains the
   /// journal must exist.
-  /// - Throws: ``JournalError``, as ``open(at:mode:checking:options:)`` and ``create(at:options:)`` do.
+  /// - Throws: ``JournalError``, as ``open(at:mode:options:)`` and ``create(at:options:)`` do.
   public static func openOrCreate(
-    at url: URL, checking: CheckLevel = .recent, options: JournalOptions = JournalOptions()
+    at url: URL, options: JournalOptions = JournalOptions()
   ) throws -> Journal {
     let path = try JournalFolder.path(of: url)
     do {
-      return try open(at: url, checking: checking, options: options)
+      return try open(at: url, options: options)
     } catch let error as JournalError where error.code == .notFound && error.path == path {
       do {
         return try create(at: url, options: options)

@@ -134,7 +134,7 @@ final class CurrentLog<State: EventSourced>: Sendable {
 
 extension Journal {
   /// Reads what must come from one log: if an erasure or a pruning replaces the log meanwhile, `body` runs again.
-  func settled<Result>(_ body: () throws -> Result) throws -> Result {
+  package func settled<Result>(_ body: () throws -> Result) throws -> Result {
     while true {
       let (pauses, count) = (current.pauseCount, current.settledCount())
       let result = Swift.Result { try body() }
@@ -151,7 +151,7 @@ extension Journal {
   }
 
   /// Makes a copy, which fails if the log is replaced meanwhile: it would have a part of each log.
-  func copying<Result>(
+  package func copying<Result>(
     _ observer: CopyObserver, _ body: (_ observer: CopyObserver) throws -> Result
   ) throws -> Result {
     let count = current.settledCount()

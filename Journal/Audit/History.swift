@@ -212,7 +212,7 @@ extension Journal {
 
 extension JournalEvent.Change {
   /// The record after the event. An erased record stays erased, whatever changes it afterwards.
-  func applied(to record: EntityRecord?) -> EntityRecord? {
+  package func applied(to record: EntityRecord?) -> EntityRecord? {
     switch self {
     case .add(let added): added
     case .delete, .erased: nil

@@ -1,13 +1,13 @@
 import CBOR
 import Files
 
-enum BaseRow {
+package enum BaseRow {
   case there(EntityRow)
   case gone(Deletion)
 }
 
 /// The positions of entities in a base, so that an entity is found without reading the others.
-struct BaseContents: Sendable {
+package struct BaseContents: Sendable {
   /// The position of one row in this many is kept in memory.
   private static let sampleStep = 64
   /// The size of a deleted entity: its number and the revision of its newest event.
@@ -105,7 +105,7 @@ struct BaseContents: Sendable {
 
   /// Calls `body` with all entities in the order of kinds and numbers.
   /// - Complexity: O(n) in the bytes of the base; memory does not grow with them.
-  func forEach(
+  package func forEach(
     _ upcast: EventUpcast, _ body: (EntityKey, BaseRow) throws(JournalError) -> Void
   ) throws(JournalError) {
     for section in sections {
@@ -132,7 +132,7 @@ struct BaseContents: Sendable {
 
   /// Changes the empty state into that of the base, by events.
   /// - Returns: the number of these events.
-  func load<State: EventSourced>(into state: inout State) throws(JournalError) -> Int {
+  package func load<State: EventSourced>(into state: inout State) throws(JournalError) -> Int {
     let upcast = try EventUpcast(State.self)
     var count = 0
     func apply(_ entity: EntityKey, _ previous: Revision, _ change: JournalEvent.Change, _ revision: Revision)

@@ -1,9 +1,10 @@
-import Files
+package import Files
 
 extension HistoryBase {
   /// Durably writes the base of a log that is being created.
-  static func write(
-    _ tables: [EntityTable], _ schema: ModelSchema, _ head: Head, of format: JournalFormat, in entries: Folder
+  package static func write(
+    _ tables: [EntityTable], _ schema: ModelSchema, _ head: Head, of format: JournalFormat,
+    in entries: Files.Folder<JournalError>
   ) throws(JournalError) -> HistoryBase {
     var byteCount = 0
     let digest = StateDigest.digest(schema: schema.description, tables: tables) { bytes in
@@ -20,7 +21,9 @@ extension HistoryBase {
   }
 
   /// Durably writes a copy of this base into the folder of another log.
-  func copy(to entries: Folder, _ format: JournalFormat) throws(JournalError) -> HistoryBase {
+  package func copy(
+    to entries: Files.Folder<JournalError>, _ format: JournalFormat
+  ) throws(JournalError) -> HistoryBase {
     // Checked first, so that an error names this base and not the copy, which is removed.
     try check()
     try entries.require(byteCount, for: "the base of the history")
@@ -32,8 +35,9 @@ extension HistoryBase {
 
   /// Durably writes a base that arrives in pieces, for example from a backup in one file.
   /// - Parameter take: returns the next bytes of the base, as many as asked for.
-  static func write(
-    byteCount: Int, of format: JournalFormat, in entries: Folder, take: (Int) throws -> [UInt8]
+  package static func write(
+    byteCount: Int, of format: JournalFormat, in entries: Files.Folder<JournalError>,
+    take: (Int) throws -> [UInt8]
   ) throws -> HistoryBase {
     try entries.require(byteCount, for: "the base of the history")
     let sink = BaseSink(try entries.file(fileName, .creating))
@@ -60,16 +64,16 @@ extension HistoryBase {
 }
 
 /// Reads the bytes of a base's file in pieces. Used by one thread.
-struct BasePieces {
+package struct BasePieces {
   private let base: HistoryBase
   private var offset: Int
 
-  init(_ base: HistoryBase, from offset: Int = 0) {
+  package init(_ base: HistoryBase, from offset: Int = 0) {
     self.base = base
     self.offset = offset
   }
 
-  mutating func next() throws(JournalError) -> [UInt8]? {
+  package mutating func next() throws(JournalError) -> [UInt8]? {
     guard offset < base.byteCount else { return nil }
     let piece = try base.file.piece(
       at: offset, byteCount: min(BaseCursor.pieceByteCount, base.byteCount - offset))

@@ -23,12 +23,12 @@ package final class HistoryBase: Sendable {
   package var head: Head { header.head }
   package var formatDigest: ContentDigest { header.formatDigest }
   /// The model whose records the state has.
-  var schema: ModelSchema { header.schema }
-  var stateDigest: ContentDigest { header.stateDigest }
-  let byteCount: Int
+  package var schema: ModelSchema { header.schema }
+  package var stateDigest: ContentDigest { header.stateDigest }
+  package let byteCount: Int
   /// The offset of the state's bytes, from which its digest is computed.
   let contentStart: Int
-  let file: File
+  package let file: Files.File<JournalError>
   /// The sections of the contents, once compared with their digest. `BaseContents` itself would hold this object.
   private let checked = Lock<[BaseContents.Section]?>(nil)
 
@@ -66,7 +66,7 @@ package final class HistoryBase: Sendable {
   /// The positions of the state's parts in the file. The first call reads the whole file.
   /// - Throws: ``JournalError`` with code `damaged` if the state's bytes do not have its digest.
   /// - Complexity: O(n) in the bytes of the state the first time.
-  func contents() throws(JournalError) -> BaseContents {
+  package func contents() throws(JournalError) -> BaseContents {
     if let sections = checked.withLock({ $0 }) { return BaseContents(base: self, sections: sections) }
     try check()
     let sections = try BaseContents.sections(of: self)
@@ -89,10 +89,10 @@ package final class HistoryBase: Sendable {
   }
 
   /// The checkpoint with which an entry proves this base.
-  var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
+  package var checkpoint: Checkpoint { Checkpoint(revision: head.revision, stateDigest: stateDigest) }
 
   /// Whether an entry's checkpoint is one of this base.
-  func isVouchedFor(by header: EntryHeader) -> Bool {
+  package func isVouchedFor(by header: EntryHeader) -> Bool {
     header.checkpointRevision == head.revision && header.schemaVersion == schema.version
   }
 
@@ -135,14 +135,6 @@ package final class HistoryBase: Sendable {
       "the log has entry \(head.revision), and BASE says that it was pruned: one of the two was put here by another "
         + "program; move BASE elsewhere if the log is the right one, or restore the journal from a backup",
       revision: head.revision, path: file.path)
-  }
-
-  /// Whether an entry proves the digest of the state; nil if it has no checkpoint of this base, or an erased one.
-  package func isProven(by entry: SealedEntry) throws(JournalError) -> Bool? {
-    try entry.decode { entry throws(JournalError) in
-      guard isVouchedFor(by: try entry.header()) else { return nil }
-      return try entry.checkpoint().map { $0.stateDigest == stateDigest }
-    }
   }
 
   /// The first entry that proves the base; nil if no entry up to `last` does.

@@ -34,7 +34,7 @@ extension Journal {
   }
 
   /// About how many bytes the first entries take on disk.
-  func byteCountOfEntries(through last: Revision) throws(JournalError) -> Int {
+  package func byteCountOfEntries(through last: Revision) throws(JournalError) -> Int {
     let first = format.head.revision
     let (all, some) = (head.revision - first, last - first)
     guard all > 0 else { return 0 }

@@ -6,8 +6,8 @@ public import Foundation
 ///
 /// A backup has that of its journal in a file `RECEIPT`; see Documentation/Format.md.
 public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
-  static let fileName = "RECEIPT"
-  static let byteLimit = 4096
+  package static let fileName = "RECEIPT"
+  package static let byteLimit = 4096
 
   /// The journal.
   public let journal: JournalID
@@ -18,7 +18,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
   /// When the receipt was made, to the microsecond.
   public let date: Date
 
-  init(id: JournalID, head: Head, date: Date = Date()) {
+  package init(id: JournalID, head: Head, date: Date = Date()) {
     journal = id
     revision = head.revision
     digest = head.digest
@@ -52,7 +52,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     guard description == text else { return nil }
   }
 
-  func write(in folder: JournalFolder) throws(JournalError) {
+  package func write(in folder: JournalFolder) throws(JournalError) {
     try folder.root.write(Self.fileName, Array(description.utf8))
     try folder.root.flush()
   }
@@ -84,7 +84,7 @@ extension Journal {
   /// Whether this journal has the history of a receipt, unchanged.
   /// - Throws: ``JournalError`` if the entry can't be read; with code `pruned` if it was pruned, so that this can't be
   ///   decided any more.
-  /// - Complexity: O(1); ``verify(_:progress:)`` proves that the earlier entries are intact.
+  /// - Complexity: O(1); `verify` proves that the earlier entries are intact.
   public func contains(_ receipt: JournalReceipt) throws -> Bool {
     try settled {
       guard receipt.journal == id, receipt.revision <= head.revision else { return false }

@@ -1,4 +1,4 @@
-import Files
+package import Files
 import Foundation
 
 /// Replaces a journal's log by another one with the same history, atomically.
@@ -13,24 +13,24 @@ import Foundation
 ///    old one, the layers and snapshots are exchanged back.
 ///
 /// The caller holds the journal's lock for writing, and from step 4 on commits to neither log until it has the new one open.
-final class LogReplacement {
+package final class LogReplacement {
   static let buildingName = "entries" + Folder.temporarySuffix
 
-  let copy: JournalCopy
+  package let copy: JournalCopy
   var base: HistoryBase? { format.base }
   private let folder: JournalFolder
   private let storage: any LogStorage
   private let building: Folder
   /// The FORMAT for the new log.
-  let format: JournalFormat
+  package let format: JournalFormat
   private let oldFormat: JournalFormat
   /// Whether the journal's FORMAT already announces what the new log has: a base, or none.
   private let isFormatWritten: Bool
   private var isExchanging = false
 
   /// - Parameter base: writes the base into the folder of the new log, or returns nil if history begins with entry 1.
-  init(
-    in place: LogPlace, base: (_ entries: Folder) throws(JournalError) -> HistoryBase?
+  package init(
+    in place: LogPlace, base: (_ entries: Files.Folder<JournalError>) throws(JournalError) -> HistoryBase?
   ) throws(JournalError) {
     folder = place.folder
     oldFormat = place.format
@@ -66,7 +66,7 @@ final class LogReplacement {
   }
 
   /// Removes the new log; the journal is unchanged. After ``exchange(removing:)`` has begun, this does nothing.
-  func cancel() {
+  package func cancel() {
     if !isExchanging { removeNewLog() }
   }
 
@@ -81,7 +81,7 @@ final class LogReplacement {
   /// Closes the new log and replaces the old one; content that only the old one had is nowhere in the folder
   /// afterwards.
   /// - Parameter images: the digests of images that only the old log needs.
-  func commit(removing images: [ContentDigest]) throws(JournalError) {
+  package func commit(removing images: [ContentDigest]) throws(JournalError) {
     try exchange(removing: images)
     try finish(removing: images)
   }
@@ -153,14 +153,16 @@ final class LogReplacement {
     }
   }
 
-  typealias ImageRemoval = (ContentDigest, Folder) throws(JournalError) -> Void
+  package typealias ImageRemoval = (ContentDigest, Files.Folder<JournalError>) throws(JournalError) -> Void
 
-  static func remove(_ image: ContentDigest, from images: Folder) throws(JournalError) {
+  package static func remove(
+    _ image: ContentDigest, from images: Files.Folder<JournalError>
+  ) throws(JournalError) {
     try images.removeFile(image.hex)
   }
 
   /// Completes a replacement that a crash has interrupted, after the log of the journal was found intact.
-  static func recover<State: EventSourced>(
+  package static func recover<State: EventSourced>(
     _ folder: JournalFolder, _ log: any EntryLog, _ format: JournalFormat, _: State.Type,
     by remove: ImageRemoval = LogReplacement.remove, _ options: JournalOptions
   ) throws(JournalError) {

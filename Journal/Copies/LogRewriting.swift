@@ -1,8 +1,8 @@
-import Files
+package import Files
 import Foundation
 
 /// What an erasure or a pruning makes of the entries of a log.
-protocol LogRewriting<State> {
+package protocol LogRewriting<State> {
   associatedtype State: EventSourced
 
   /// The entry after which the entries of the new log begin.
@@ -26,7 +26,7 @@ protocol LogRewriting<State> {
 }
 
 /// Commits in the meantime have changed what is to be removed, so it must be found again.
-struct RewritingIsOutdated: Error {}
+package struct RewritingIsOutdated: Error { package init() {} }
 
 extension Journal {
   /// Replaces the log of an open journal.
@@ -37,7 +37,7 @@ extension Journal {
   ///   - make: makes the rewriting of the entries up to now; nil if there is nothing to do. Called again if commits
   ///     change what is to be removed.
   /// - Returns: the rewriting, and the entry that records it; nil if there was nothing to do.
-  func replaceLog<Rewriting: LogRewriting<State>>(
+  package func replaceLog<Rewriting: LogRewriting<State>>(
     _ observer: CopyObserver, _ make: (_ observer: CopyObserver) throws -> Rewriting?
   ) throws -> (rewriting: Rewriting, head: Head)? {
     let committer = try writing()

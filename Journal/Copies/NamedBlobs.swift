@@ -50,7 +50,7 @@ package struct NamedBlobs<State: EventSourced> {
   }
 
   /// Calls `body` with the entities of an entry, and the blobs in their records after it.
-  mutating func forEach(
+  package mutating func forEach(
     in entry: SealedEntry, _ body: (EntityKey, [Blob]) -> Void
   ) throws(JournalError) {
     try entry.decode { entry throws(JournalError) in try forEach(in: entry, body) }

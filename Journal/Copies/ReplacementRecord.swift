@@ -1,12 +1,12 @@
-import Files
+package import Files
 
 /// The file `ERASING`: the images that are to be removed when a new log has replaced the old one. Documentation/Format.md,
 /// "Erasure", describes it.
 ///
 /// A program that syncs folders may bring back an earlier file, so an image that an entry names stays even if the file
 /// lists it.
-struct ReplacementRecord {
-  static let fileName = "ERASING"
+package struct ReplacementRecord {
+  package static let fileName = "ERASING"
 
   /// The last entry of the new log when it replaced the old one.
   let revision: Revision
@@ -26,7 +26,7 @@ struct ReplacementRecord {
 
   /// Reads the file; nil if there is none.
   /// - Throws: ``JournalError`` with code `damaged` if it is invalid, `newerFormat` if a newer library has written it.
-  init?(in root: Folder) throws(JournalError) {
+  package init?(in root: Files.Folder<JournalError>) throws(JournalError) {
     guard try root.status(of: Self.fileName) != nil else { return nil }
     let path = root.path(of: Self.fileName)
     let bytes = try root.file(Self.fileName, .reading).contents(limit: 1 << 30)
@@ -69,7 +69,7 @@ struct ReplacementRecord {
 
   /// Whether another program has brought the file back. Commits may continue before a replacement is finished, and until
   /// then the old log is there.
-  func isStale(
+  package func isStale(
     in log: any EntryLog, _ format: JournalFormat, _ folder: JournalFolder
   ) throws(JournalError) -> Bool {
     if try folder.root.status(of: LogReplacement.buildingName) != nil { return false }
@@ -79,7 +79,7 @@ struct ReplacementRecord {
   }
 
   /// The problem with a record that another program has brought back.
-  static func stale(in root: Folder) -> JournalError {
+  package static func stale(in root: Files.Folder<JournalError>) -> JournalError {
     JournalError(
       .notAJournal,
       "another program has brought back the record of an earlier erasure or pruning; the next opening for writing "
@@ -102,13 +102,5 @@ struct ReplacementRecord {
       for blob in try named.blobs(in: entry) { unnamed.remove(blob.digest) }
     }
     return unnamed
-  }
-}
-
-extension JournalFolder {
-  /// The path of the record of an unfinished erasure or pruning; nil if there is none.
-  package func replacementRecordPath() throws(JournalError) -> String? {
-    let name = ReplacementRecord.fileName
-    return try root.status(of: name) == nil ? nil : root.path(of: name)
   }
 }

@@ -4,7 +4,7 @@ import Files
 package struct ForeignName: Sendable {
   /// Whether the journal ignores the file or folder: one of another program, such as an editor, a file manager or a
   /// sync program. A name that could be mistaken for a part of the journal is not ignored.
-  let isIgnored: Bool
+  package let isIgnored: Bool
   /// The path within the journal's folder.
   let name: String
   /// Says what the file or folder is, and where.

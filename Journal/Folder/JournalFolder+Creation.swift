@@ -64,7 +64,9 @@ extension JournalFolder {
   /// Opens the folder in which something new is to be made.
   /// - Throws: ``JournalError``: `notFound` if there is no such folder; `wrongUse` if it is in a journal, where
   ///   nothing else belongs.
-  static func parent(ofPath path: String, hook: FileHook?) throws(JournalError) -> Folder {
+  package static func parent(
+    ofPath path: String, hook: FileHook?
+  ) throws(JournalError) -> Files.Folder<JournalError> {
     guard path != "/" else { throw alreadyExists(path) }
     let url = URL(fileURLWithPath: path)
     let folder: Folder
@@ -174,10 +176,10 @@ private final class BuildingSite {
 }
 
 /// The name of a journal, or of a backup in one file, while it is built: its final name, a random id and a suffix.
-enum TemporaryName {
-  static func make(for name: String) -> String { "\(name).\(JournalID())\(Folder.temporarySuffix)" }
+package enum TemporaryName {
+  package static func make(for name: String) -> String { "\(name).\(JournalID())\(Folder.temporarySuffix)" }
 
-  static func isOne(_ found: String, for name: String) -> Bool {
+  package static func isOne(_ found: String, for name: String) -> Bool {
     guard found.hasPrefix(name + "."), found.hasSuffix(Folder.temporarySuffix) else { return false }
     return JournalID(found.dropFirst(name.count + 1).dropLast(Folder.temporarySuffix.count)) != nil
   }

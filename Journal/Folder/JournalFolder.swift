@@ -14,11 +14,11 @@ package struct JournalFolder: Sendable {
   package var path: String { root.path }
   package var format: String { path + "/FORMAT" }
   package var entries: String { path + "/entries" }
-  var base: String { path + "/entries/" + HistoryBase.fileName }
+  package var base: String { path + "/entries/" + HistoryBase.fileName }
   package var images: String { path + "/images" }
-  var snapshots: String { path + "/snapshots" }
+  package var snapshots: String { path + "/snapshots" }
 
-  func path(of layer: LayerName) -> String { "\(snapshots)/\(layer.fileName)" }
+  package func path(of layer: LayerName) -> String { "\(snapshots)/\(layer.fileName)" }
 
   /// Opens the folder without reading it.
   /// - Throws: ``JournalError``: `notFound` if nothing is at the URL; `notAJournal` if it can't be a journal's folder.
@@ -52,7 +52,7 @@ package struct JournalFolder: Sendable {
 
   /// The path by which errors refer to the journal at a URL.
   /// - Throws: ``JournalError`` with code `wrongUse` unless it is a file URL.
-  static func path(of url: URL) throws(JournalError) -> String {
+  package static func path(of url: URL) throws(JournalError) -> String {
     guard url.isFileURL else {
       throw JournalError(
         .wrongUse,
@@ -82,7 +82,7 @@ package struct JournalFolder: Sendable {
   package func openImages() throws(JournalError) -> Files.Folder<JournalError>? { try openFolder("images") }
 
   /// The folder of layers and snapshots; nil if it is missing.
-  func openSnapshots() throws(JournalError) -> Files.Folder<JournalError>? {
+  package func openSnapshots() throws(JournalError) -> Files.Folder<JournalError>? {
     try openFolder("snapshots")
   }
 
@@ -91,7 +91,7 @@ package struct JournalFolder: Sendable {
 
   /// Prepares the folder for writing: recreates folders that a copy omitted because they were empty. Called with the
   /// lock held.
-  func prepareForWriting() throws(JournalError) {
+  package func prepareForWriting() throws(JournalError) {
     for name in ["images", "snapshots"] { _ = try makeFolder(name) }
     // An earlier opening may have been killed after it had made a folder and before it could flush the name.
     try root.flush()
@@ -131,13 +131,13 @@ package struct JournalFolder: Sendable {
   /// Fails if the log was replaced. Earlier reads may then lack content, and the entry that says who removed it, while
   /// an open base still has the content.
   /// - Throws: ``JournalError`` with code `pruned`.
-  func checkLogIsCurrent() throws(JournalError) {
+  package func checkLogIsCurrent() throws(JournalError) {
     if isLogReplaced { throw logIsReplaced }
   }
 
   /// The error to report for a reader's error: `pruned` in place of `damaged` if the log was replaced, because the
   /// missing content was then erased or pruned.
-  func explaining(_ error: JournalError) -> JournalError {
+  package func explaining(_ error: JournalError) -> JournalError {
     error.code == .damaged && isLogReplaced ? logIsReplaced : error
   }
 
@@ -174,7 +174,7 @@ package struct JournalFolder: Sendable {
     }
   }
 
-  func readFormat() throws(JournalError) -> JournalFormat {
+  package func readFormat() throws(JournalError) -> JournalFormat {
     let format = try readFormatFile()
     return format.with(try readBase(format))
   }

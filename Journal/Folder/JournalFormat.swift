@@ -11,7 +11,7 @@
 package struct JournalFormat: Sendable {
   /// The version of the format that this library reads and writes.
   static let version = 2
-  static let byteLimit = 64 << 10
+  package static let byteLimit = 64 << 10
   /// Tells readers that do not know bases that they can't read the journal.
   private static let baseLine = "must base 1"
 
@@ -21,25 +21,18 @@ package struct JournalFormat: Sendable {
   /// The bytes that the file was created with, from which the digest is computed.
   private let sealed: [UInt8]
   /// Whether the file announces a base. Only the file BASE decides whether there is one.
-  let announcesBase: Bool
+  package let announcesBase: Bool
   /// The base of the history; nil if history begins with entry 1.
   package var base: HistoryBase?
 
   /// The bytes that the file must have.
   package var bytes: [UInt8] { base == nil ? sealed : sealed + Array("\(Self.baseLine)\n".utf8) }
 
-  init(id: JournalID = JournalID(), schema: ModelSchema) {
+  package init(id: JournalID = JournalID(), schema: ModelSchema) {
     self.id = id
     self.schema = schema
     sealed = Array("journal \(Self.version) \(id)\nmodel \(schema.name) \(schema.version)\n".utf8)
     announcesBase = false
-  }
-
-  /// The formats that a journal can have if this version of a model, or an older one, created it; the newest first.
-  package static func candidates(for id: JournalID, _ schema: ModelSchema) -> [JournalFormat] {
-    stride(from: schema.version, to: 0, by: -1).compactMap { version in
-      ModelSchema(name: schema.name, version: "\(version)").map { JournalFormat(id: id, schema: $0) }
-    }
   }
 
   /// - Throws: ``JournalError``: `olderFormat`, `newerFormat`, or `damaged` if the bytes have another form.

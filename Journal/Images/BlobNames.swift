@@ -1,10 +1,10 @@
-import Files
+package import Files
 
 /// The names in the folder of blobs: for a blob, its SHA-256 in 64 lowercase hexadecimal digits; for an unfinished one,
 /// 16 random digits with a suffix.
-enum BlobNames {
+package enum BlobNames {
   /// A name for a blob whose digest is not known yet.
-  static func unfinished() -> String {
+  package static func unfinished() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits + Folder.temporarySuffix
   }
@@ -18,7 +18,7 @@ enum BlobNames {
   }
 
   /// Removes leftovers of unfinished blobs. The caller has the journal's lock.
-  static func removeUnfinished(in folder: Folder) throws(JournalError) {
+  package static func removeUnfinished(in folder: Files.Folder<JournalError>) throws(JournalError) {
     for name in try unfinished(in: folder) { try folder.removeFile(name) }
   }
 

@@ -20,7 +20,7 @@ extension BlobStore {
   }
 
   /// Whether only other nodes have the bytes of an image, and this one has not fetched them.
-  func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
+  package func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
 
   /// The bytes of an image that this node lacks and can't store. If it can, they are stored, and the result is nil.
   func fetched(_ blob: Blob) throws -> Data? {

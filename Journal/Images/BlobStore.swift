@@ -1,4 +1,4 @@
-import Files
+package import Files
 public import Foundation
 import Locks
 import Synchronization
@@ -23,7 +23,7 @@ public final class BlobStore: Sendable {
   private let folder: Folder?
   let isReadOnly: Bool
   /// The images that other nodes have added; nil in a journal that is not shared.
-  let shared: (any RemoteImages)?
+  package let shared: (any RemoteImages)?
   private let names = Lock(Names())
   private let isClosed = Atomic<Bool>(false)
 
@@ -51,7 +51,10 @@ public final class BlobStore: Sendable {
     }
   }
 
-  init(_ journal: JournalFolder, _ folder: Folder?, isReadOnly: Bool, shared: (any RemoteImages)? = nil) {
+  package init(
+    _ journal: JournalFolder, _ folder: Files.Folder<JournalError>?, isReadOnly: Bool,
+    shared: (any RemoteImages)? = nil
+  ) {
     self.shared = shared
     path = journal.images
     self.journal = journal
@@ -188,7 +191,7 @@ public final class BlobStore: Sendable {
   }
 
   /// The blobs that have a file, named by entries or not.
-  func all() throws(JournalError) -> [Blob] { try folder?.blobs() ?? [] }
+  package func all() throws(JournalError) -> [Blob] { try folder?.blobs() ?? [] }
 
   // MARK: Naming
 
@@ -278,7 +281,7 @@ public final class BlobStore: Sendable {
   // MARK: Closing
 
   /// Refuses all further use: once the journal is closed, another process may use the folder.
-  func close() { isClosed.store(true, ordering: .releasing) }
+  package func close() { isClosed.store(true, ordering: .releasing) }
 
   fileprivate func checkIsOpen() throws(JournalError) {
     if isClosed.load(ordering: .acquiring) {

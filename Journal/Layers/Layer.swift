@@ -6,7 +6,7 @@ import PropertyLists
 /// are rebuilt from the log. All states above the layer share it.
 ///
 /// Safe to use from any thread.
-final class Layer: Sendable {
+package final class Layer: Sendable {
   typealias Rebuild = @Sendable (Layer) throws(JournalError) -> LayerFile
 
   let name: LayerName
@@ -69,7 +69,7 @@ final class Layer: Sendable {
   var checkpoints: [LayerCheckpoint] { footer?.checkpoints ?? [top] }
   var eventCount: Int { top.eventCount - start.eventCount }
   /// The footer of the file; nil as long as there is no file.
-  var footer: LayerFooter? { current.withLock { $0.footer } }
+  package var footer: LayerFooter? { current.withLock { $0.footer } }
   /// The declared indexes that the file has.
   var indexes: [IndexDefinition] { current.withLock { $0.indexes } }
   /// Whether the file failed and its contents were rebuilt in memory. The keeper then writes the file again.

@@ -14,7 +14,7 @@ import PropertyLists
 ///    reader gets the right answer, late.
 ///
 /// Safe to use from any thread.
-final class LayerChain: Sendable {
+package final class LayerChain: Sendable {
   private struct Known: Sendable {
     /// In the order of their ends.
     var layers: [Layer] = []
@@ -25,8 +25,8 @@ final class LayerChain: Sendable {
     var log: (any EntryLog)?
   }
 
-  let footers: LayerFooters
-  let faults: ReadFaults
+  package let footers: LayerFooters
+  package let faults: ReadFaults
   let rebuilder: LayerRebuilder
   private let folder: JournalFolder
   private let format: JournalFormat
@@ -68,7 +68,7 @@ final class LayerChain: Sendable {
   // MARK: Layers
 
   /// All layers that can be used, in the order of their ends.
-  var layers: [Layer] { known.withLock { $0.layers } }
+  package var layers: [Layer] { known.withLock { $0.layers } }
 
   func add(_ layer: Layer) {
     let layers = known.withLock { known in
@@ -162,7 +162,7 @@ final class LayerChain: Sendable {
     if let later = try footers.newest(after: newest) { throw loss(after: newest, shownBy: later.name) }
   }
 
-  func loss(after newest: Revision, shownBy name: LayerName) -> JournalError {
+  package func loss(after newest: Revision, shownBy name: LayerName) -> JournalError {
     JournalError(
       .damaged,
       "the log ends with entry \(newest), and a \(name.noun) of entry \(name.to) shows that there were more: "
@@ -556,11 +556,11 @@ struct Replayed<State: EventSourced>: Sendable {
   var moments: [LayerMoment] = []
 }
 
-struct ReplayStart<State: EventSourced>: Sendable {
+package struct ReplayStart<State: EventSourced>: Sendable {
   let revision: Revision
   let state: State
   /// How many events the entries up to here have.
   let eventCount: Int
 
-  static var empty: ReplayStart { ReplayStart(revision: 0, state: State(), eventCount: 0) }
+  package static var empty: ReplayStart { ReplayStart(revision: 0, state: State(), eventCount: 0) }
 }

@@ -1,6 +1,6 @@
 /// A revision at which a layer's state can be opened, and the facts about that state that are known without reading it.
-struct LayerCheckpoint: Sendable, Equatable {
-  var revision: Revision
+package struct LayerCheckpoint: Sendable, Equatable {
+  package var revision: Revision
   /// The number of events of all entries up to the revision.
   var eventCount: Int
   /// The counts of entities, by kind.

@@ -1,11 +1,11 @@
 import CBOR
 
 /// Facts about a layer or snapshot, the checksums of its file, and its checkpoints.
-struct LayerFooter: Sendable, Equatable {
+package struct LayerFooter: Sendable, Equatable {
   /// The size of the pages that have checksums; a page is checked when it is first touched.
   static let pageByteCount = 4 << 10
 
-  var byteCount: Int
+  package var byteCount: Int
   /// The CRC-32C of each page of the file.
   var pageChecksums: [UInt32]
   /// The digest of a whole state; nil for a layer.
@@ -14,7 +14,7 @@ struct LayerFooter: Sendable, Equatable {
   var entryDigest: ContentDigest
   var schema: String
   /// The number of times that the content was written: once, and once more for each merge.
-  var generation: Int
+  package var generation: Int
   /// The newest erasure in the log when the file was written; 0 if there was none. An erasure keeps all digests, so
   /// only this number tells whether an old file that was put back has content that was erased since.
   var newestErasure: Revision = 0
@@ -23,7 +23,7 @@ struct LayerFooter: Sendable, Equatable {
   /// The checkpoints in ascending order, at least one.
   var checkpoints: [LayerCheckpoint]
 
-  var top: LayerCheckpoint { checkpoints.last ?? start }
+  package var top: LayerCheckpoint { checkpoints.last ?? start }
 
   /// Where a page is in the file; the last page may be shorter.
   func range(ofPage index: Int) -> Range<Int> {

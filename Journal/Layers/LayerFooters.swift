@@ -1,17 +1,19 @@
 import Files
 
-struct LayerFooters: Sendable {
+package struct LayerFooters: Sendable {
   let folder: JournalFolder
 
+  package init(folder: JournalFolder) { self.folder = folder }
+
   /// The names of all footers, oldest first.
-  func names() throws(JournalError) -> [LayerName] {
+  package func names() throws(JournalError) -> [LayerName] {
     guard let snapshots = try folder.openSnapshots() else { return [] }
     return try snapshots.names().compactMap(LayerName.init(footerName:)).sorted()
   }
 
   /// The footer file of that name; nil if there is none.
   /// - Throws: ``JournalError`` if the file is temporarily unreadable. A damaged file is returned without a footer.
-  func footer(_ name: LayerName) throws(JournalError) -> FooterFile? {
+  package func footer(_ name: LayerName) throws(JournalError) -> FooterFile? {
     guard let snapshots = try folder.openSnapshots() else { return nil }
     do throws(JournalError) {
       return try FooterFile(name, in: snapshots)
@@ -30,7 +32,7 @@ struct LayerFooters: Sendable {
   }
 
   /// The newest layer or snapshot that ends after a revision; nil if none of these has a readable footer.
-  func newest(after revision: Revision) throws(JournalError) -> FooterFile? {
+  package func newest(after revision: Revision) throws(JournalError) -> FooterFile? {
     for name in try names().reversed() where name.to > revision {
       if let footer = try footer(name), footer.footer != nil { return footer }
     }
@@ -53,32 +55,11 @@ struct LayerFooters: Sendable {
   }
 }
 
-extension JournalFolder {
-  /// The newest entry that a layer or snapshot includes; nil if none has a readable footer.
-  package var newestRecordedRevision: Revision? {
-    let footers = LayerFooters(folder: self)
-    return (try? footers.names())?.last { (try? footers.footer($0))?.footer != nil }?.to
-  }
-
-  /// One error for each layer or snapshot without a footer.
-  package func filesWithoutFooter() throws(JournalError) -> [JournalError] {
-    // Files are listed before footers, because a writer may complete a layer in between.
-    let files = try openSnapshots()?.names() ?? []
-    let recorded = Set(try LayerFooters(folder: self).names())
-    return files.compactMap { file in
-      guard let name = LayerName(fileName: file), !recorded.contains(name) else { return nil }
-      return JournalError(
-        .damaged, "the \(name.noun) has no footer, so it is not used, and may have what was erased since",
-        path: path(of: name))
-    }
-  }
-}
-
 /// The file of a footer, next to the file of the layer or snapshot.
-struct FooterFile: Sendable, Equatable {
-  let name: LayerName
+package struct FooterFile: Sendable, Equatable {
+  package let name: LayerName
   /// The footer; nil if it can't be read, and then the layer is not used.
-  let footer: LayerFooter?
+  package let footer: LayerFooter?
   /// Why the footer can't be read; nil if it was read.
   let problem: JournalError?
 
@@ -113,7 +94,7 @@ struct FooterFile: Sendable, Equatable {
   /// The most bytes of a footer, enough for a layer of 1 TiB.
   private static let byteLimit = 1 << 30 + 1 << 20
 
-  static func == (left: FooterFile, right: FooterFile) -> Bool {
+  package static func == (left: FooterFile, right: FooterFile) -> Bool {
     left.name == right.name && left.footer == right.footer
       && left.problem?.description == right.problem?.description
   }

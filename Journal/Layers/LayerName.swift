@@ -1,16 +1,16 @@
 /// The name of a snapshot or layer: `0000000000000042` for the whole state of revision 42, and
 /// `0000000000000042-0000000000000099` for the layer of the changes after 42 up to 99.
-struct LayerName: Hashable, Sendable, Comparable {
+package struct LayerName: Hashable, Sendable, Comparable {
   /// Nil for a snapshot, which is a whole state that was requested.
   let from: Revision?
-  let to: Revision
+  package let to: Revision
 
-  static func < (left: LayerName, right: LayerName) -> Bool {
+  package static func < (left: LayerName, right: LayerName) -> Bool {
     (left.to, left.from ?? -1) < (right.to, right.from ?? -1)
   }
 
   /// What the file is: a `snapshot` if the state was requested, otherwise a `layer`.
-  var noun: String { from == nil ? "snapshot" : "layer" }
+  package var noun: String { from == nil ? "snapshot" : "layer" }
 
   private static let fileSuffix = ".plist"
   private static let footerSuffix = ".record"
@@ -20,10 +20,10 @@ struct LayerName: Hashable, Sendable, Comparable {
     return from.map { "\(Self.digits($0))-\(to)" } ?? to
   }
 
-  var fileName: String { text + Self.fileSuffix }
-  var footerName: String { text + Self.footerSuffix }
+  package var fileName: String { text + Self.fileSuffix }
+  package var footerName: String { text + Self.footerSuffix }
 
-  init?(fileName: String) { self.init(fileName, Self.fileSuffix) }
+  package init?(fileName: String) { self.init(fileName, Self.fileSuffix) }
   init?(footerName: String) { self.init(footerName, Self.footerSuffix) }
 
   init(from: Revision?, to: Revision) {

@@ -9,7 +9,7 @@ import Synchronization
 /// states.
 ///
 /// Safe to use from any thread.
-final class ReadFaults: Sendable {
+package final class ReadFaults: Sendable {
   private struct Found: Sendable {
     var problems: [JournalError] = []
     /// Damaged layers, which are reported once.
@@ -59,7 +59,9 @@ final class ReadFaults: Sendable {
   // MARK: Failures
 
   /// Why an answer was incomplete; nil if all answers so far were complete.
-  var failure: JournalError? { hasFailed.load(ordering: .acquiring) ? found.withLock { $0.failure } : nil }
+  package var failure: JournalError? {
+    hasFailed.load(ordering: .acquiring) ? found.withLock { $0.failure } : nil
+  }
 
   /// Records that an answer was incomplete.
   func fail(_ error: JournalError) {
@@ -72,13 +74,13 @@ final class ReadFaults: Sendable {
     hasFailed.store(true, ordering: .releasing)
   }
 
-  func check() throws(JournalError) {
+  package func check() throws(JournalError) {
     if let failure { throw failure }
   }
 
   /// Returns what `body` derives from states. If an answer was incomplete, throws that failure, whatever `body` throws:
   /// entries that were applied to an incomplete state can look damaged.
-  func checking<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result {
+  package func checking<Result>(_ body: () throws(JournalError) -> Result) throws(JournalError) -> Result {
     let result: Result
     do throws(JournalError) { result = try body() } catch {
       try check()

@@ -18,7 +18,7 @@ public struct Snapshot: Sendable {
 }
 
 extension Journal {
-  /// All snapshots, oldest first. Their files are not read; ``verify(_:progress:)`` does that.
+  /// All snapshots, oldest first. Their files are not read; `verify` does that.
   /// - Throws: ``JournalError`` if their footers can't be read.
   public func snapshots() throws -> [Snapshot] {
     try settled { try chain.footers.all().filter { $0.name.from == nil }.compactMap(snapshot(of:)) }
@@ -76,7 +76,7 @@ extension Journal {
 
   /// Reads a snapshot's whole file and returns its problem, nil if there is none.
   ///
-  /// Reading proves that the file is unchanged; ``verify(_:progress:)`` proves that it is the right state.
+  /// Reading proves that the file is unchanged; `verify` proves that it is the right state.
   package func check(_ snapshot: Snapshot) -> JournalError? {
     do throws(JournalError) {
       let name = LayerName(from: nil, to: snapshot.revision)

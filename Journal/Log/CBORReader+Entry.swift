@@ -8,14 +8,14 @@ extension CBORError.Code {
 }
 
 /// A header, and the position of the list of its events.
-@safe struct EntryOutline {
-  var header: EntryHeader
+@safe package struct EntryOutline {
+  package var header: EntryHeader
   /// Positioned before the first event.
-  var events: CBORReader
-  var eventCount: Int
+  package var events: CBORReader
+  package var eventCount: Int
 }
 
-@safe enum EntryPart {
+@safe package enum EntryPart {
   /// The salt and the content, or no bytes.
   case whole(UnsafeRawBufferPointer)
   /// The digest that replaces the part.
@@ -27,9 +27,9 @@ extension CBORError.Code {
   let bytes: UnsafeRawBufferPointer
 }
 
-struct EventHead {
-  let operation: JournalEvent.Operation
-  let entity: EntityKey
+package struct EventHead {
+  package let operation: JournalEvent.Operation
+  package let entity: EntityKey
   let previous: Revision
 }
 
@@ -66,7 +66,7 @@ extension CBORReader {
   }
 
   /// Reads the header of an entry, and moves to the list of parts.
-  mutating func readHeader(at revision: Revision) throws(CBORError) -> EntryOutline {
+  package mutating func readHeader(at revision: Revision) throws(CBORError) -> EntryOutline {
     let start = offset
     var remaining = try readMapHead() - 1
     guard remaining >= 0 else { throw CBORError(.unexpectedItem, at: start) }
@@ -113,7 +113,7 @@ extension CBORReader {
       events: events.reader, eventCount: events.count)
   }
 
-  mutating func readEventHead() throws(CBORError) -> EventHead {
+  package mutating func readEventHead() throws(CBORError) -> EventHead {
     let start = offset
     try expectArray(count: 4)
     guard let code = UInt8(exactly: try readCount()), let operation = JournalEvent.Operation(rawValue: code),
@@ -136,7 +136,7 @@ extension CBORReader {
   }
 
   /// Reads the number of parts: at least the annotation, a payload for each event, and an announced checkpoint.
-  mutating func readPartCount(_ outline: EntryOutline) throws(CBORError) -> Int {
+  package mutating func readPartCount(_ outline: EntryOutline) throws(CBORError) -> Int {
     let start = offset
     let count = try readArrayHead()
     let least = 1 + outline.eventCount + (outline.header.checkpointRevision == nil ? 0 : 1)
@@ -145,7 +145,7 @@ extension CBORReader {
   }
 
   @inline(__always)
-  mutating func readPart() throws(CBORError) -> EntryPart {
+  package mutating func readPart() throws(CBORError) -> EntryPart {
     let start = offset
     if try isTagged() {
       try expectTag(EntryCoding.erasedTag)
@@ -175,6 +175,7 @@ extension CBORReader {
 
 extension EntryAnnotation {
   init(_ content: PartContent) throws(CBORError) {
+    self.init()
     if unsafe content.bytes.isEmpty { return }
     var reader = unsafe CBORReader(content.bytes)
     var last: UInt64?

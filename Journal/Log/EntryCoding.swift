@@ -2,16 +2,16 @@ import Foundation
 
 /// The format of an entry, as Documentation/Format.md describes it: two CBOR items, a header that names
 /// the events, and a list of parts: the annotation, the payload of each event, and the checkpoint.
-enum EntryCoding {
+package enum EntryCoding {
   /// The version of the format, which every entry begins with.
   static let version: UInt64 = 2
   /// Random bytes before the content of each part, so that the digest of an erased part reveals nothing about the
   /// content.
   static let saltByteCount = 16
   /// Tags the digest of an erased part.
-  static let erasedTag: UInt64 = 2002
+  package static let erasedTag: UInt64 = 2002
   /// The most bytes of an entry; a log may accept less.
-  static let byteLimit = 1 << 30
+  package static let byteLimit = 1 << 30
 
   /// Encodes and seals an entry.
   /// - Parameters:

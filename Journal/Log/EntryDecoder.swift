@@ -23,12 +23,12 @@ import Foundation
     try reading { reader throws(CBORError) in try reader.readEntryDate() }
   }
 
-  func header() throws(JournalError) -> EntryHeader {
+  package func header() throws(JournalError) -> EntryHeader {
     try reading { reader throws(CBORError) in try reader.readHeader(at: revision).header }
   }
 
   /// The annotation, nil if it was erased.
-  func annotation() throws(JournalError) -> EntryAnnotation? {
+  package func annotation() throws(JournalError) -> EntryAnnotation? {
     try reading { reader throws(CBORError) in
       _ = try reader.readHeader(at: revision)
       _ = try reader.readArrayHead()
@@ -38,7 +38,7 @@ import Foundation
   }
 
   /// The checkpoint, nil if there is none or it was erased.
-  func checkpoint() throws(JournalError) -> Checkpoint? {
+  package func checkpoint() throws(JournalError) -> Checkpoint? {
     try reading { reader throws(CBORError) in
       let outline = try reader.readHeader(at: revision)
       guard let checkpoint = outline.header.checkpointRevision else { return nil }
@@ -77,7 +77,7 @@ import Foundation
     }
   }
 
-  func events() throws(JournalError) -> EventDecoder {
+  package func events() throws(JournalError) -> EventDecoder {
     try reading { reader throws(CBORError) in try EventDecoder(reader, decoder: self) }
   }
 
@@ -92,7 +92,7 @@ import Foundation
       events: try allEvents(upcast))
   }
 
-  func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [JournalEvent] {
+  package func allEvents(_ upcast: EventUpcast) throws(JournalError) -> [JournalEvent] {
     var decoder = try events()
     var events: [JournalEvent] = []
     events.reserveCapacity(decoder.remaining)
@@ -100,7 +100,7 @@ import Foundation
     return events
   }
 
-  func reading<Result>(
+  package func reading<Result>(
     _ body: (inout CBORReader) throws(CBORError) -> Result
   ) throws(JournalError) -> Result {
     do throws(CBORError) {
@@ -119,7 +119,7 @@ import Foundation
 /// Iterates over the events of an entry: the list in the header, together with the list of payloads.
 ///
 /// A decoder has no fields with reference counts, because a replay makes a decoder for each entry.
-@safe struct EventDecoder {
+@safe package struct EventDecoder {
   private let decoder: EntryDecoder
   private let schemaVersion: Int
   private var heads: CBORReader
@@ -140,7 +140,7 @@ import Foundation
   }
 
   /// The next event with its checked payload, nil after the last.
-  mutating func next(_ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
+  package mutating func next(_ upcast: EventUpcast) throws(JournalError) -> JournalEvent? {
     try nextUnchecked()?.checked(upcast)
   }
 

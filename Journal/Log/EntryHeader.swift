@@ -2,31 +2,37 @@
 // one by one.
 
 /// The header of an entry, which stays when its parts are erased.
-struct EntryHeader: Sendable {
+package struct EntryHeader: Sendable {
   /// The date that orders entries, never earlier than the previous entry's.
-  var date: Timestamp
+  package var date: Timestamp
   /// The date that the clock or the caller gave.
   var clockDate: Timestamp
   /// The version of the model that wrote the records and changes.
-  var schemaVersion: Int
-  var previousDigest: ContentDigest
+  package var schemaVersion: Int
+  package var previousDigest: ContentDigest
   /// The revision of the checkpoint, nil if there is none.
-  var checkpointRevision: Revision?
+  package var checkpointRevision: Revision?
 }
 
 /// The annotation of an entry, which can be erased like its payloads.
-struct EntryAnnotation: Hashable, Sendable {
-  var author = ""
-  var note = ""
-  var metadata: [String: String] = [:]
+package struct EntryAnnotation: Hashable, Sendable {
+  package var author: String
+  package var note: String
+  package var metadata: [String: String]
+
+  package init(author: String = "", note: String = "", metadata: [String: String] = [:]) {
+    self.author = author
+    self.note = note
+    self.metadata = metadata
+  }
 
   var isEmpty: Bool { author.isEmpty && note.isEmpty && metadata.isEmpty }
 }
 
 /// The digest of an earlier state, for readers that begin at that state.
-struct Checkpoint: Hashable, Sendable {
-  let revision: Revision
-  let stateDigest: ContentDigest
+package struct Checkpoint: Hashable, Sendable {
+  package let revision: Revision
+  package let stateDigest: ContentDigest
 }
 
 /// The keys of the maps in an entry. A reader must fail at an unknown even key, and may skip an odd one.
@@ -54,7 +60,7 @@ enum DigestTag {
 }
 
 /// Computes the digest of an entry: SHA-256(0x01 ‖ journal id ‖ revision ‖ header ‖ digest of each part).
-struct EntrySeal: ~Copyable {
+package struct EntrySeal: ~Copyable {
   private static let emptyPart = unsafe digest(part: UnsafeRawBufferPointer(start: nil, count: 0))
 
   private var hash = SHA256Hash()
@@ -69,7 +75,7 @@ struct EntrySeal: ~Copyable {
   mutating func add(header: UnsafeRawBufferPointer) { unsafe hash.update(header) }
 
   /// The digest of a part: of its salt and its content, or of no bytes if the part is empty.
-  static func digest(part: UnsafeRawBufferPointer) -> ContentDigest {
+  package static func digest(part: UnsafeRawBufferPointer) -> ContentDigest {
     var hash = SHA256Hash()
     hash.update(DigestTag.part)
     unsafe hash.update(part)

@@ -61,7 +61,7 @@ package struct LogPlace: Sendable {
   package let format: JournalFormat
   package let options: JournalOptions
 
-  init(_ folder: JournalFolder, _ format: JournalFormat, options: JournalOptions) {
+  package init(_ folder: JournalFolder, _ format: JournalFormat, options: JournalOptions) {
     self.folder = folder
     self.format = format
     self.options = options

@@ -5,12 +5,12 @@ package struct ModelSchema: Hashable, Sendable, CustomStringConvertible {
   /// How many kinds of entities a model may have: a kind is one byte.
   private static let kindLimit = 256
 
-  let name: String
+  package let name: String
   /// The version of the records, at least 1.
-  let version: Int
+  package let version: Int
 
   /// Nil if FORMAT can't hold the name, or if the version is not a number from 1.
-  init?(name: some StringProtocol, version: some StringProtocol) {
+  package init?(name: some StringProtocol, version: some StringProtocol) {
     guard !name.isEmpty, name.utf8.count <= Self.nameByteLimit,
       name.unicodeScalars.allSatisfy({ !$0.properties.isWhitespace && $0.value >= 0x20 && $0.value != 0x7F }),
       let number = Int(version), number > 0, String(number) == version
@@ -73,11 +73,11 @@ extension ModelSchema {
 }
 
 /// Converts events of older versions of a model as they are read.
-struct EventUpcast: Sendable {
-  let schema: ModelSchema
+package struct EventUpcast: Sendable {
+  package let schema: ModelSchema
   private let upcast: @Sendable (JournalEvent, Int) throws(JournalError) -> JournalEvent
 
-  init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
+  package init<State: EventSourced>(_ model: State.Type) throws(JournalError) {
     schema = try ModelSchema(of: model)
     upcast = { event, version throws(JournalError) in try State.upcast(event, from: version) }
   }

@@ -44,31 +44,20 @@ extension Journal {
   /// - Throws: ``JournalError``, as ``state(asOf:)`` does.
   /// - Complexity: that of ``state(asOf:)``.
   public func version(asOf selector: RevisionSelector) throws -> Version<State> {
-    try settled {
-      let revision = try revision(at: selector)
-      let newest = version
-      if revision == newest.revision { return newest }
-      return try replayed(through: revision).version
-    }
+    try settled { try version(at: try revision(at: selector)) }
   }
 
-  /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty if there is none,
-  /// and nil if it was erased. Events are not read.
-  package func forEachHead(
-    _ range: ClosedRange<Revision>, _ body: (_ date: Timestamp, _ author: String?) -> Void
-  ) throws {
-    try log.readAll(range) { entry throws(JournalError) in
-      body(try entry.date(), try entry.annotation()?.author)
+  /// The version at a revision, from the nearest checkpoint before it, or from a known version if that is nearer.
+  package func version(
+    at revision: Revision, from known: Version<State>? = nil
+  ) throws(JournalError) -> Version<State> {
+    let newest = version
+    if revision == newest.revision { return newest }
+    var start: ReplayStart<State> = chain.start(atOrBefore: revision)
+    if let known, known.revision > start.revision, known.revision <= revision {
+      start = ReplayStart(revision: known.revision, state: known.state, eventCount: 0)
     }
-  }
-
-  /// The version at a point in time, replayed from the start of the history without layers.
-  /// - Throws: ``JournalError``, as ``state(asOf:)`` does.
-  /// - Complexity: O(n) in the number of events before it.
-  public func version(replayedTo selector: RevisionSelector) throws -> Version<State> {
-    try settled {
-      try Replay<State>(log: log, format: format).version(through: try revision(at: selector)).version
-    }
+    return try replayed(through: revision, from: start).version
   }
 
   /// The version at a revision, from the nearest checkpoint before it, and how many events the entries up to it

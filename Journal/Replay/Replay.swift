@@ -1,6 +1,6 @@
 import Foundation
 
-struct EventTally: Sendable {
+package struct EventTally: Sendable {
   var count = 0
   /// How many events add an entity.
   var additionCount = 0
@@ -17,16 +17,21 @@ struct EventTally: Sendable {
   }
 }
 
-struct Replay<State: EventSourced>: Sendable {
+package struct Replay<State: EventSourced>: Sendable {
   let log: any EntryLog
   let format: JournalFormat
+
+  package init(log: any EntryLog, format: JournalFormat) {
+    self.log = log
+    self.format = format
+  }
 
   /// The version at a revision, replayed from a known state: that of a layer's checkpoint, or the empty state.
   /// - Parameter faults: the read failures of the layers that back the known state.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered. If a layer could
   ///   not be read, throws that failure instead of errors that follow from it.
   /// - Complexity: O(n) in the number of events between the two revisions.
-  func version(
+  package func version(
     through revision: Revision, from start: ReplayStart<State> = .empty, checking faults: ReadFaults? = nil
   ) throws(JournalError) -> (version: Version<State>, replayed: EventTally) {
     if let faults {
@@ -65,7 +70,7 @@ struct Replay<State: EventSourced>: Sendable {
     return applied
   }
 
-  func head(at revision: Revision) throws(JournalError) -> Head { try log.head(at: revision, format) }
+  package func head(at revision: Revision) throws(JournalError) -> Head { try log.head(at: revision, format) }
 
   /// Checks the digests of a range of entries. Fails at the first one that does not follow from the digest before it,
   /// or that differs from the acknowledged one.

@@ -3,7 +3,7 @@ extension Range<Int> {
   /// predicate must be false for all numbers before, and true for all after.
   /// - Complexity: O(log n) calls
   @inline(__always)
-  func partitionPoint<Failure>(
+  package func partitionPoint<Failure>(
     where holds: (Int) throws(Failure) -> Bool
   ) throws(Failure) -> Int {
     var (low, high) = (lowerBound, upperBound)

@@ -1,20 +1,7 @@
 import Files
 
-/// How much of a journal is read to find out whether it is sound.
-public enum CheckLevel: Sendable {
-  /// What opening reads: every revision is accounted for, every file of the log has its size, the entries after the
-  /// newest layer are read, and the newest entries are compared with HEAD. Older entries, and the base of a pruned
-  /// history, are read in the background; see ``Journal/health``.
-  case recent
-  /// Every byte: every entry and its digest, every state, every blob, layer and snapshot.
-  case everything
-  /// Also proves that every layer, snapshot and checkpoint equals the state that the entries before it make. Only this
-  /// detects one that was forged with correct checksums.
-  case deep
-}
-
-/// Whether a journal is sound, as far as it was read: by the background check of an open journal (``Journal/health``), by
-/// ``Journal/verify(_:progress:)``, or by `diagnose` of the module JournalMaintenance.
+/// Whether a journal is sound, as far as it was read: by the background check of an open journal (``Journal/health``), or
+/// by `verify` or `diagnose` of the module JournalMaintenance.
 public struct JournalHealth: Sendable {
   /// A problem, or something left over.
   public struct Problem: Sendable, CustomStringConvertible {
@@ -64,28 +51,28 @@ public struct JournalHealth: Sendable {
   /// readable entry.
   public package(set) var head: Head?
   /// The entry up to which history was pruned; nil if it was not.
-  public internal(set) var base: Head?
+  public package(set) var base: Head?
   /// Whether an entry that was read has the digest of the state that a pruned history begins with. The entry of the
   /// pruning has it, or another one in a copy that ends before that entry. What was salvaged from a damaged journal may
   /// end before any such entry.
-  public internal(set) var isBaseProven = false
+  public package(set) var isBaseProven = false
   /// How many entries were read. This and the following counts are 0 in ``Journal/health``.
-  public internal(set) var entryCount = 0
+  public package(set) var entryCount = 0
   /// How many events they have.
-  public internal(set) var eventCount = 0
+  public package(set) var eventCount = 0
   /// How many events were erased.
-  public internal(set) var erasedEventCount = 0
+  public package(set) var erasedEventCount = 0
   /// How many different blobs they name.
-  public internal(set) var blobCount = 0
+  public package(set) var blobCount = 0
   /// How many of these this node of a shared journal has not fetched. They were not read.
   public var unfetchedBlobCount: Int { unfetchedBlobs.count }
   /// How many checkpoints were compared with the states that the entries make; with `deep`, all that this version of
   /// the model wrote.
-  public internal(set) var checkpointCount = 0
+  public package(set) var checkpointCount = 0
   /// How many layers were read; with `deep`, each was compared with its replay.
-  public internal(set) var layerCount = 0
+  public package(set) var layerCount = 0
   /// How many snapshots were read; with `deep`, each was compared with its replay.
-  public internal(set) var snapshotCount = 0
+  public package(set) var snapshotCount = 0
   /// Where the shared log is, and how far behind this node is; nil for a local journal, and outside of a diagnosis.
   package var sharing: SharingStatus?
 

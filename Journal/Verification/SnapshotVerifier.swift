@@ -5,19 +5,19 @@ import PropertyLists
 /// A layer is right if it has at each of its checkpoints what the entries since the previous checkpoint have changed,
 /// and nothing else. If each layer is right, so is every stack of layers that a state can be opened from, and proving
 /// all of them takes time in proportion to what they hold. A snapshot is right if writing it again gives the same bytes.
-struct SnapshotVerifier<State: EventSourced> {
+package struct SnapshotVerifier<State: EventSourced> {
   private let chain: LayerChain
   private let isDeep: Bool
   private var subjects: [Subject<State>] = []
-  private(set) var layerCount = 0
-  private(set) var snapshotCount = 0
+  package private(set) var layerCount = 0
+  package private(set) var snapshotCount = 0
 
-  init(_ chain: LayerChain, isDeep: Bool) {
+  package init(_ chain: LayerChain, isDeep: Bool) {
     self.chain = chain
     self.isDeep = isDeep
   }
 
-  mutating func read(through revision: Revision) throws(JournalError) {
+  package mutating func read(through revision: Revision) throws(JournalError) {
     for record in try chain.footers.all() where record.name.to <= revision {
       subjects.append(Subject(record, chain, isDeep: isDeep))
     }
@@ -28,7 +28,7 @@ struct SnapshotVerifier<State: EventSourced> {
   ///   - state: the state that the entries up to that revision make.
   ///   - head: the newest of these entries.
   /// - Throws: ``JournalError`` with code `outOfResources`, which is no problem of a file.
-  mutating func check(
+  package mutating func check(
     _ state: State, _ eventCount: Int, _ head: Head
   ) throws(JournalError) -> [JournalError] {
     var problems: [JournalError] = []

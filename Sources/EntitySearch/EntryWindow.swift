@@ -47,4 +47,14 @@ extension Journal {
   ) throws -> EntryWindow {
     EntryWindow(try border(at: since), try border(at: until))
   }
+
+  /// Calls `body` with the date and the author of each entry of a range, in order; the author is empty if there is none,
+  /// and nil if it was erased. Events are not read.
+  package func forEachHead(
+    _ range: ClosedRange<Revision>, _ body: (_ date: Timestamp, _ author: String?) -> Void
+  ) throws {
+    try log.readAll(range) { entry throws(JournalError) in
+      body(try entry.date(), try entry.annotation()?.author)
+    }
+  }
 }

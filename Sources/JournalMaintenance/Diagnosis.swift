@@ -217,3 +217,11 @@ extension JournalError {
     code == .notFound || (cause as? JournalError)?.code == .notFound
   }
 }
+
+extension JournalFolder {
+  /// The path of the record of an unfinished erasure or pruning; nil if there is none.
+  fileprivate func replacementRecordPath() throws(JournalError) -> String? {
+    let name = ReplacementRecord.fileName
+    return try root.status(of: name) == nil ? nil : root.path(of: name)
+  }
+}

@@ -157,3 +157,22 @@ struct ProvableHistory {
       || sources.contains { max($0.acknowledged?.revision ?? 0, $0.receiptRevision ?? 0) >= head.revision }
   }
 }
+
+extension HistoryBase {
+  /// Whether an entry proves the digest of the state; nil if it has no checkpoint of this base, or an erased one.
+  fileprivate func isProven(by entry: SealedEntry) throws(JournalError) -> Bool? {
+    try entry.decode { entry throws(JournalError) in
+      guard isVouchedFor(by: try entry.header()) else { return nil }
+      return try entry.checkpoint().map { $0.stateDigest == stateDigest }
+    }
+  }
+}
+
+extension JournalFormat {
+  /// The formats that a journal can have if this version of a model, or an older one, created it; the newest first.
+  static func candidates(for id: JournalID, _ schema: ModelSchema) -> [JournalFormat] {
+    stride(from: schema.version, to: 0, by: -1).compactMap { version in
+      ModelSchema(name: schema.name, version: "\(version)").map { JournalFormat(id: id, schema: $0) }
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import CatalogModel
+import EntitySearch
 import Foundation
 import HTTPServer
 import Locks

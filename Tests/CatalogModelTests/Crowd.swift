@@ -1,6 +1,7 @@
 import CBOR
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import Journaling
 import Locks
 import Synchronization

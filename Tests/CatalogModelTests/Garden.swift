@@ -1,6 +1,7 @@
 import CBOR
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import PropertyLists
 import TestSupport
 import Testing

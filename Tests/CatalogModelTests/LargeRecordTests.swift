@@ -1,6 +1,7 @@
 import CatalogModel
 import Files
 import Foundation
+import JournalMaintenance
 import Locks
 import Synchronization
 import TestSupport

@@ -2,6 +2,7 @@ import CatalogModel
 import Dispatch
 import Files
 import Foundation
+import JournalMaintenance
 import Locks
 import Synchronization
 import TestSupport

@@ -1,5 +1,6 @@
 import CBOR
 import Foundation
+import JournalMaintenance
 import Locks
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import Locks
 import TestSupport
 import Testing

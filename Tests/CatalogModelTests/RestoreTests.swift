@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import InMemoryJournals
+import JournalMaintenance
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import CBOR
 import CatalogModel
 import Files
 import Foundation
+import JournalMaintenance
 import LevelDB
 import TestSupport
 import Testing

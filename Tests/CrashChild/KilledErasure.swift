@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import JournalMaintenance
 import Journaling
 import Locks
 import LogbookModel

@@ -17,6 +17,7 @@
 // - backup JOURNAL BACKUP: updates a backup again and again while others write, and prints
 //   "backup <acknowledged before> <revision>" each time.
 import Foundation
+import JournalMaintenance
 import Journaling
 import LogbookModel
 import PostgresLog

@@ -1,4 +1,5 @@
 import Foundation
+import JournalMaintenance
 import LogbookModel
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 import CatalogModel
 import Foundation
+import JournalMaintenance
 
 /// The program on the first screen of README.md.
 func readme() throws {

@@ -1,6 +1,7 @@
 import CBOR
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import JSON
+import JournalMaintenance
 import JournalServer
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import JournalMaintenance
 import Locks
 import TestSupport
 import Testing

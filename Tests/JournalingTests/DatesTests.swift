@@ -1,4 +1,5 @@
 import Foundation
+import JournalMaintenance
 import TestSupport
 import Testing
 

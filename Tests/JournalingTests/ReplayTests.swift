@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import JournalMaintenance
 import Locks
 import TestSupport
 import Testing

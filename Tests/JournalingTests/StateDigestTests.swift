@@ -1,3 +1,4 @@
+import JournalMaintenance
 import SHA256
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 import KeyedArchiving
 import TestSupport
 import Testing

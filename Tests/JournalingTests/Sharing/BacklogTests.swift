@@ -1,6 +1,7 @@
 import Dispatch
 import Files
 import Foundation
+import JournalMaintenance
 import LevelDB
 import Locks
 import SharedJournals

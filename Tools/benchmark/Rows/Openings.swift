@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 
 private final class Openings {
   var memory: [Double] = []

@@ -1,5 +1,6 @@
 import CatalogModel
 import Foundation
+import JournalMaintenance
 
 /// Measures a replay of many entries from revision 0, against a LevelDB iterator over the same entries.
 func replay(_ bench: Workbench) async throws {

@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import JSON
+import JournalMaintenance
 
 enum BackupVerb: Verb {
   static let text = """

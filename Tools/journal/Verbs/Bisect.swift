@@ -2,6 +2,7 @@ import CatalogModel
 import EntitySearch
 import Foundation
 import JSON
+import JournalMaintenance
 
 enum Bisect: Verb {
   static let text = """

@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import JSON
+import JournalMaintenance
 
 enum Init: Verb {
   static let text = """

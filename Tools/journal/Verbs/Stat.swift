@@ -1,6 +1,7 @@
 import CatalogModel
 import Foundation
 import JSON
+import JournalMaintenance
 import PostgresLog
 
 enum Stat: Verb {

@@ -1,4 +1,5 @@
 import CatalogModel
+import EntitySearch
 
 enum Undo: Verb {
   static let text = """

@@ -1,5 +1,6 @@
 import CatalogModel
 import JSON
+import JournalMaintenance
 
 enum Verify: Verb {
   static let text = """

@@ -1,3 +1,5 @@
+public import Journaling
+
 /// How large a journal is.
 public struct JournalStatistics: Sendable {
   /// The number of entries.
@@ -41,15 +43,4 @@ extension Journal {
         newestCheckpoint: footers.map(\.top.revision).max() ?? 0, replayedEventCount: replayedEventCount)
     }
   }
-
-  /// The names of the files of all snapshots and layers, and of their footers, sorted.
-  package func snapshotFileNames() throws -> [String] {
-    try chain.footers.names().flatMap { [$0.fileName, $0.footerName] }.sorted()
-  }
-
-  /// Waits until all layers that are due are written and merged.
-  package func waitForLayers() { keeper?.waitUntilIdle() }
-
-  /// Waits until what the retention does not keep is pruned.
-  package func waitForRetention() { retention?.waitUntilIdle() }
 }

@@ -1,3 +1,5 @@
+public import Journaling
+
 /// The result of a binary search for the first revision at which a condition holds.
 public struct Bisection: Sendable {
   /// One tested state.
@@ -27,7 +29,7 @@ extension Journal {
   ///   - first: the earliest revision to test, by default where history begins.
   ///   - last: the latest revision to test.
   ///   - holds: tests a state.
-  /// - Throws: ``JournalError`` as ``revision(at:)`` does; `wrongUse` if `first` is after `last`; and what `holds`
+  /// - Throws: ``JournalError`` as `revision(at:)` does; `wrongUse` if `first` is after `last`; and what `holds`
   ///   throws.
   /// - Complexity: O(log n) states, each from the nearest checkpoint before it or from the last tested state, whichever
   ///   is nearer.
@@ -43,32 +45,21 @@ extension Journal {
       }
       var looks: [Bisection.Look] = []
       // The latest state before all that remain to be tested.
-      var known = ReplayStart<State>.empty
+      var known: Version<State>?
       func look(_ revision: Revision) throws -> Bool {
         let version = try version(at: revision, from: known)
         let answer = try holds(version)
         try chain.faults.check()
-        if !answer {
-          known = ReplayStart(revision: revision, state: version.state, eventCount: 0)
-        }
+        if !answer { known = version }
         looks.append(Bisection.Look(revision: revision, holds: answer))
         return answer
       }
       guard try look(last) else { return Bisection(revision: nil, heldBefore: false, looks: looks) }
-      known = .empty
+      known = nil
       let found = try (first..<last).partitionPoint(where: look)
       let isEarlier = found == first && first > start
       let heldBefore = isEarlier ? try look(first - 1) : false
       return Bisection(revision: found, heldBefore: heldBefore, looks: looks)
     }
-  }
-
-  /// A version from the nearest known state before it.
-  private func version(at revision: Revision, from known: ReplayStart<State>) throws -> Version<State> {
-    let newest = version
-    if revision == newest.revision { return newest }
-    let base: ReplayStart<State> = chain.start(atOrBefore: revision)
-    let nearest = known.revision > base.revision && known.revision <= revision ? known : base
-    return try replayed(through: revision, from: nearest).version
   }
 }
