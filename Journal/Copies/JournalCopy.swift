@@ -1,3 +1,5 @@
+import Foundation
+
 /// Writes entries of another log. All copies of journals use it.
 ///
 /// Entries are checked before, and the blobs that an entry names are durable before the entry is appended, so the copy
@@ -10,15 +12,15 @@ package final class JournalCopy {
   package private(set) var head: Head
   /// The newest entry that was read back.
   private var proven: Head
-  private(set) var entryByteCount = 0
+  package private(set) var entryByteCount = 0
 
-  var entryCount: Int { head.revision - first.revision }
+  package var entryCount: Int { head.revision - first.revision }
 
   /// Begins appending to an open log.
   /// - Parameters:
   ///   - place: the place of the log, whose folder the caller has locked and checked.
   ///   - head: the newest entry of the log.
-  init(_ log: any EntryLog, in place: LogPlace, head: Head) throws(JournalError) {
+  package init(_ log: any EntryLog, in place: LogPlace, head: Head) throws(JournalError) {
     folder = place.folder
     journal = place.journal
     self.log = log
@@ -77,4 +79,24 @@ package final class JournalCopy {
 
   /// Makes the mark of the newest entry durable and closes the log. Must always be called.
   package func close() throws(JournalError) { try log.close() }
+}
+
+extension JournalCopy {
+  /// Appends a new entry to the copy, which records a change of the history, or begins a history with some events.
+  /// - Parameter schema: the schema of the checkpoint and the events.
+  package func append(
+    _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema,
+    events: [JournalEvent] = []
+  ) throws(JournalError) {
+    let last = head
+    let now = Timestamp(Date()) ?? last.timestamp
+    let header = EntryHeader(
+      date: max(now, last.timestamp), clockDate: now, schemaVersion: schema.version,
+      previousDigest: last.digest, checkpointRevision: checkpoint?.revision)
+    var salts = RandomBytes()
+    let sealed = try EntryCoding.seal(
+      header, annotation, events: events, stateDigest: checkpoint?.stateDigest, revision: last.revision + 1,
+      journal: journal, salts: &salts, logLimit: log.limits.appendByteCount)
+    try append([sealed], head: Head(revision: sealed.revision, timestamp: header.date, digest: sealed.digest))
+  }
 }

@@ -41,10 +41,10 @@ extension Journal {
   ///
   /// The entries before a date, or up to and including the one that another selector names, are removed, and the bytes
   /// of images that nothing else names. The state after them becomes the base that history begins with. A new entry
-  /// records when, by whom and why, and has the digest of that state, so ``verify(_:progress:)`` proves the base and
+  /// records when, by whom and why, and has the digest of that state, so `verify` proves the base and
   /// all later entries as before. Receipts of later revisions still hold; earlier ones can't be proven any more.
   /// Afterwards the removed bytes are nowhere in the folder. A backup in a folder keeps the history that it has. A backup
-  /// in one file is replaced as a whole by the next ``backup(toFile:progress:)`` of that name, and then begins where the
+  /// in one file is replaced as a whole by the next `backup(toFile:)` of that name, and then begins where the
   /// journal does.
   ///
   /// Commits, readers and sequences continue; commits wait only for a moment at the end. A reader of entries that are
@@ -56,8 +56,10 @@ extension Journal {
   ///   - author: who does it.
   ///   - progress: called with the progress; an error that it throws, cancelling the task, or closing the journal ends the
   ///     work, and nothing is pruned.
-  /// - Throws: ``JournalError`` as ``revision(at:)`` does, but not `pruned`; as
-  ///   ``erase(_:reason:by:includingWords:progress:)`` does; `wrongUse` for a model without ``EventSourced/parts``.
+  /// - Throws: ``JournalError`` as ``revision(at:)`` does, but not `pruned`; `readOnly`; `wrongUse` inside the body of a
+  ///   commit, for a shared journal, for one in memory, and for a model without ``EventSourced/parts``; `closed`; `io` if
+  ///   the disk is full; `outcomeUnknown` if the pruned content could not be removed, or the journal takes no more
+  ///   commits: opening the journal again does the rest. After any other code nothing was pruned.
   /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten. The state is in memory until new layers
   ///   are written.
   @discardableResult
@@ -86,30 +88,8 @@ extension Journal {
     return unchanged.report(head)
   }
 
-  /// Prunes the closed journal in the folder `url`, as ``prune(before:reason:by:progress:)`` does. With `isDryRun`, only
-  /// reports what would be removed. The log of `options` receives the notices.
-  /// - Throws: ``JournalError`` as `open` does, and as pruning an open journal.
-  @discardableResult
-  public static func prune(
-    before selector: RevisionSelector, at url: URL, reason: String = "", by author: String = "",
-    isDryRun: Bool = false, options: JournalOptions = JournalOptions(),
-    progress: (CopyProgress) throws -> Void = { _ in }
-  ) throws -> PruningReport {
-    let options = options.forCopies
-    if isDryRun {
-      let journal = try open(at: url, mode: .readOnly, options: options)
-      defer { try? journal.close() }
-      let head = journal.head
-      return try journal.pruningScope(try journal.pruningPoint(selector), through: head, progress).report(
-        head)
-    }
-    return try withUnused(at: url, options: options) { journal in
-      try journal.prune(before: selector, reason: reason, by: author, progress: progress)
-    }
-  }
-
   /// The revision of a point. An earlier pruning may have removed it; then history begins later already, with the base.
-  private func pruningPoint(_ selector: RevisionSelector) throws -> Revision {
+  package func pruningPoint(_ selector: RevisionSelector) throws -> Revision {
     do { return try border(at: selector).revision } catch let error as JournalError {
       guard error.code == .pruned, let base else { throw error }
       return base.revision
@@ -117,7 +97,7 @@ extension Journal {
   }
 
   /// Finds the images that only the entries up to a revision need.
-  private func pruningScope(
+  package func pruningScope(
     _ revision: Revision, through last: Head, _ observer: CopyObserver
   ) throws -> PruningScope {
     let base = try Replay<State>(log: log, format: format).head(at: revision)
@@ -156,41 +136,9 @@ extension Journal {
     return tables
   }
 
-  static var hasNoParts: JournalError {
+  package static var hasNoParts: JournalError {
     JournalError(
       .wrongUse, "\(State.schema) has no parts, so history can't begin with one of its states")
-  }
-
-  /// Opens a closed journal, calls `body`, and closes it when it has the layers that it had before.
-  static func withUnused<Report>(
-    at url: URL, options: JournalOptions, _ body: (Journal) throws -> Report
-  ) throws -> Report {
-    let journal = try openUnused(at: url, options: options)
-    defer { try? journal.close() }
-    let report = try body(journal)
-    journal.waitForLayers()
-    return report
-  }
-
-  /// Opens a journal for work that rewrites its files; fails if another process has it open for writing.
-  package static func openUnused(at url: URL, mode: Mode = .readWrite, options: JournalOptions) throws
-    -> Journal
-  {
-    if let folder = try? JournalFolder(url, hook: nil), try folder.sharedAddress() != nil {
-      throw JournalError(
-        .wrongUse,
-        "the journal's log is shared, and the server and the other nodes would keep what is removed "
-          + "here; make the journal local with unshare first. After an erasure it can be shared again once its old "
-          + "rows are deleted from the database; after a pruning it can't", path: folder.path)
-    }
-    do {
-      return try open(at: url, mode: mode, options: options)
-    } catch let error as JournalError where error.code == .locked {
-      throw JournalError(
-        .locked,
-        "the journal is open for writing, and this rewrites its files; close it first, and open it again "
-          + "afterwards", path: error.path)
-    }
   }
 
   /// The entry up to which history was pruned; history begins with its state. Nil if history begins with entry 1.
@@ -199,7 +147,7 @@ extension Journal {
 }
 
 /// What a pruning removes.
-struct PruningScope {
+package struct PruningScope {
   let base: Head
   var entryCount = 0
   var entryByteCount = 0
@@ -207,7 +155,7 @@ struct PruningScope {
   /// The tables of the state of the base, if they were needed already.
   var tables: [EntityTable]?
 
-  func report(_ head: Head) -> PruningReport {
+  package func report(_ head: Head) -> PruningReport {
     PruningReport(
       base: base, entryCount: entryCount, entryByteCount: entryByteCount, imageCount: images.count,
       imageByteCount: images.sum(of: \.byteCount), head: head)

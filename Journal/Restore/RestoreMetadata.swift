@@ -55,7 +55,7 @@ enum RestoreMetadata {
 
 /// The default notes of reverts, undos and redos. They quote the first line of another entry's note, and an erasure of
 /// that note finds them by this form.
-enum RevertNote: String, CaseIterable {
+package enum RevertNote: String, CaseIterable {
   case revert = "reverted"
   case undo = "undid"
   case redo = "redid what was undone by"
@@ -73,7 +73,7 @@ enum RevertNote: String, CaseIterable {
   }
 
   /// What the note of an entry that reverts another one quotes of that one's note; nil if it does not have this form.
-  static func quotation(in annotation: EntryAnnotation) -> Substring? {
+  package static func quotation(in annotation: EntryAnnotation) -> Substring? {
     guard let reverted = annotation.reverted else { return nil }
     for form in allCases {
       let start = "\(form.rawValue) entry \(reverted): "
@@ -85,7 +85,7 @@ enum RevertNote: String, CaseIterable {
 
 extension EntryAnnotation {
   /// The only revision that the entry reverts, nil if it is not the revert of one entry.
-  var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }
+  package var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }
 
   /// The revisions that the entry reverts: more than one if it undoes a group, none if it is not a revert.
   var allReverted: RangeSet<Revision> { RestoreMetadata.revisions(RestoreMetadata.reverts, in: metadata) }

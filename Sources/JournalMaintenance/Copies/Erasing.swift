@@ -1,5 +1,6 @@
 import Files
 public import Foundation
+public import Journaling
 
 /// The result of an erasure.
 public struct ErasureReport: Sendable {
@@ -19,49 +20,6 @@ public struct ErasureReport: Sendable {
   public let isEmpty: Bool
   /// The newest entry: the one that records what was erased, when and why, unless nothing was.
   public let head: Head
-}
-
-enum ErasureMetadata {
-  /// The names of the entities, separated by spaces.
-  static let erases = "journal.erases"
-  /// The entries whose annotations were erased, separated by spaces.
-  static let annotations = "journal.erasesWords"
-}
-
-extension EntryDecoder {
-  /// Whether the entry records an erasure. A commit can have the same metadata, but only with events: without events, it
-  /// makes no entry.
-  func recordsErasure() throws(JournalError) -> Bool { try recordsErasure(try events()) }
-
-  /// - Parameter events: all of the entry.
-  func recordsErasure(_ events: EventDecoder) throws(JournalError) -> Bool {
-    guard events.remaining == 0 else { return false }
-    return try annotation()?.metadata[ErasureMetadata.erases] != nil
-  }
-}
-
-extension EntryDecoder {
-  /// What the entry says was erased; nil if it records no erasure.
-  func recordedErasure<State: EventSourced>(in model: State.Type) throws(JournalError) -> Erasure? {
-    guard try recordsErasure(), let metadata = try annotation()?.metadata else { return nil }
-    func words(_ key: String) -> [String] { metadata[key]?.split(separator: " ").map(String.init) ?? [] }
-    return Erasure(
-      entities: Set(words(ErasureMetadata.erases).compactMap { try? State.entity(named: $0) }),
-      annotations: Set(words(ErasureMetadata.annotations).compactMap { Revision($0) }))
-  }
-}
-
-extension SealedEntry {
-  package func recordsErasure() throws(JournalError) -> Bool {
-    try decode { entry throws(JournalError) in try entry.recordsErasure() }
-  }
-
-  /// What the entry says was erased; nil if it records no erasure.
-  package func recordedErasure<State: EventSourced>(
-    in model: State.Type
-  ) throws(JournalError) -> Erasure? {
-    try decode { entry throws(JournalError) in try entry.recordedErasure(in: model) }
-  }
 }
 
 extension Journal {
@@ -204,51 +162,6 @@ extension Journal {
   ) throws {
     try readPieces(after: format.head, through: last, observer) { piece, _, _ in
       for entry in piece { try entry.decode(body) }
-    }
-  }
-}
-
-extension JournalCopy {
-  /// Appends a new entry to the copy, which records a change of the history, or begins a history with some events.
-  /// - Parameter schema: the schema of the checkpoint and the events.
-  func append(
-    _ annotation: EntryAnnotation, _ checkpoint: Checkpoint?, _ schema: ModelSchema,
-    events: [JournalEvent] = []
-  ) throws(JournalError) {
-    let last = head
-    let now = Timestamp(Date()) ?? last.timestamp
-    let header = EntryHeader(
-      date: max(now, last.timestamp), clockDate: now, schemaVersion: schema.version,
-      previousDigest: last.digest, checkpointRevision: checkpoint?.revision)
-    var salts = RandomBytes()
-    let sealed = try EntryCoding.seal(
-      header, annotation, events: events, stateDigest: checkpoint?.stateDigest, revision: last.revision + 1,
-      journal: journal, salts: &salts, logLimit: log.limits.appendByteCount)
-    try append([sealed], head: Head(revision: sealed.revision, timestamp: header.date, digest: sealed.digest))
-  }
-}
-
-extension Journal {
-  /// The entry of the erasure that removed the newest content of an entity, with date, author and reason; nil if it was
-  /// not erased. Later erasures that name the entity erased at most its words or what belongs to it.
-  /// - Throws: ``JournalError`` if an entry can't be read.
-  /// - Complexity: O(n) in the entries after the newest event of the entity.
-  public func erasure(of entity: EntityKey) throws -> Entry? {
-    let name = State.name(of: entity)
-    return try settled {
-      let newest = state.revision(of: entity)
-      let cursor = entries(newestFirst: true)
-      var found: Entry?
-      while let entry = try cursor.next() {
-        if found != nil, entry.revision <= newest { break }
-        // A commit can have this metadata too, but always has events.
-        if entry.events.isEmpty,
-          entry.metadata[ErasureMetadata.erases]?.split(separator: " ").contains(Substring(name)) == true
-        {
-          found = entry
-        }
-      }
-      return found
     }
   }
 }

@@ -1,18 +1,9 @@
-/// What to erase from a journal: the payloads of entities, and the annotations of entries.
-///
-/// An erased part is replaced by its digest, so the digest of its entry and the whole chain do not change. The
-/// checkpoints of all states that had an erased payload are erased too: they are digests of erased content, and no
-/// replay makes those states any more.
-package struct Erasure: Sendable {
-  /// The entities of which all payloads are to be erased.
-  package var entities: Set<EntityKey>
-  /// The entries whose author, note and metadata are to be erased.
-  package var annotations: Set<Revision>
-  /// The first entry with an erased payload, or the head of the base if something in the base was erased.
-  var firstErased: Revision?
+import CBOR
+import Journaling
 
+extension Erasure {
   /// Removes the content to erase from an entry, whose digest stays. Must be called for entries in order.
-  package mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
+  mutating func erase(_ entry: SealedEntry) throws(JournalError) -> SealedEntry {
     let (parts, erasesPayloads) = try entry.decode { decoder throws(JournalError) in
       try decoder.parts(of: self)
     }
@@ -23,7 +14,7 @@ package struct Erasure: Sendable {
 
 extension SealedEntry {
   /// This entry without the parts that were erased from a copy of it.
-  package func erasing(_ copy: SealedEntry) throws(JournalError) -> SealedEntry {
+  func erasing(_ copy: SealedEntry) throws(JournalError) -> SealedEntry {
     try erasing(copy.decode { decoder throws(JournalError) in try decoder.erasedParts() })
   }
 

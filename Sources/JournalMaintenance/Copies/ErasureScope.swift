@@ -1,4 +1,6 @@
 import Files
+import Journaling
+import SHA256
 
 /// What an erasure erases.
 struct ErasureScope<State: EventSourced> {

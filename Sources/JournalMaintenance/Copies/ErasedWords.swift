@@ -1,3 +1,5 @@
+import Journaling
+
 /// The annotations that an erasure erases, and where else their texts are.
 ///
 /// Call ``find(in:)`` for all entries in order, and then ``findMentions(in:)``.
