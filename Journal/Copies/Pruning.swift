@@ -21,9 +21,6 @@ public struct PruningReport: Sendable {
 enum PruningMetadata {
   /// In the entry of a pruning: the revision before which history was pruned.
   static let prunes = "journal.prunes"
-  /// In the last entry of a copy that ends before the entry of the pruning: the revision and the digest of the entry in
-  /// the original that has the digest of the base.
-  static let vouchedBy = "journal.vouchedBy"
 }
 
 extension Entry {

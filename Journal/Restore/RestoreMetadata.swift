@@ -7,8 +7,6 @@ enum RestoreMetadata {
   static let undoes = "journal.undoes"
   /// The revision that an author redid; the entry reverts the undo.
   static let redoes = "journal.redoes"
-  /// The journal, revision and digest of the state that a copy began with.
-  static let copyOf = "journal.copyOf"
   /// The undo group of an entry: any text of the app.
   static let group = "journal.group"
 

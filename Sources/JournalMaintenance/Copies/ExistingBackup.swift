@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import Journaling
 
 /// An existing backup, locked, with its log open but unchanged on disk.
 final class ExistingBackup {

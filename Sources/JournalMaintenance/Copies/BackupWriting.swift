@@ -1,5 +1,6 @@
 import Files
 public import Foundation
+public import Journaling
 
 extension Journal {
   /// Writes a backup as one file, for ``create(at:fromBackup:options:progress:)``. When it is complete, it replaces an
@@ -44,7 +45,9 @@ extension Journal {
   }
 
   /// Fails unless all that a backup of that name has is also in a backup up to `last`, or nothing has the name.
-  private func checkMayReplace(_ name: String, in parent: Folder, through last: Revision) throws {
+  private func checkMayReplace(_ name: String, in parent: Files.Folder<JournalError>, through last: Revision)
+    throws
+  {
     guard let receipt = try BackupFile.receipt(of: name, in: parent) else { return }
     let path = parent.path(of: name)
     guard receipt.journal == id else {
@@ -148,9 +151,9 @@ extension Journal {
 /// that wrote it has ended.
 private struct UnfinishedFile: ~Copyable {
   let name: String
-  let file: File
+  let file: Files.File<JournalError>
 
-  init(of backup: String, in parent: Folder) throws(JournalError) {
+  init(of backup: String, in parent: Files.Folder<JournalError>) throws(JournalError) {
     // Before it is locked, another process may take it for a leftover and remove it.
     for _ in 0..<16 {
       let name = TemporaryName.make(for: backup)
@@ -168,7 +171,7 @@ private struct UnfinishedFile: ~Copyable {
   }
 
   /// Removes leftovers of killed runs that wrote that backup: files with such a name whose lock is free.
-  static func removeLeftovers(of backup: String, in parent: Folder) {
+  static func removeLeftovers(of backup: String, in parent: Files.Folder<JournalError>) {
     for found in (try? parent.names()) ?? [] where TemporaryName.isOne(found, for: backup) {
       guard let file = try? parent.file(found, .reading), (try? file.status().owner) == geteuid(),
         (try? file.lock()) == true

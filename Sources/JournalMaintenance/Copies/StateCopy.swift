@@ -1,5 +1,6 @@
 import Files
 public import Foundation
+public import Journaling
 
 extension Journal {
   /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
@@ -29,7 +30,7 @@ extension Journal {
       try JournalFolder.create(at: url, format: format, options: copyOptions) { place in
         try JournalCopy.fill(place) { copy in
           try bringImages(of: added, to: try place.folder.root.folder("images"), observer)
-          let origin = [RestoreMetadata.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]
+          let origin = [Self.copyOf: "\(id) \(version.head.revision) \(version.head.digest.hex)"]
           try copy.append(
             EntryAnnotation(author: author, note: note, metadata: origin), nil, upcast.schema, events: added)
           try copy.prove { _ in }
@@ -38,6 +39,9 @@ extension Journal {
       }
     }
   }
+
+  /// The key of the metadata about the state that a copy began with.
+  private static var copyOf: String { "journal.copyOf" }
 
   /// The events that make a state's entities. References of every state to erased entities are removed, as if these had
   /// been deleted. An erased entity to which the state's own rules lead is an erased addition in the copy, and so is the
@@ -72,7 +76,7 @@ extension Journal {
   }
 
   private func bringImages(
-    of added: [JournalEvent], to images: Folder, _ observer: CopyObserver
+    of added: [JournalEvent], to images: Files.Folder<JournalError>, _ observer: CopyObserver
   ) throws {
     var copying = BlobCopying(
       from: try folder.openImages(), at: folder.images, to: images, sharesFiles: false,

@@ -1,12 +1,13 @@
-package import Files
+import Files
+import Journaling
 
 /// Copies blobs from one folder to another: by a hard link if possible, otherwise by copying the bytes. Both ways, the
 /// bytes are read and compared with their digest.
-package struct BlobCopying {
-  let source: Folder?
+struct BlobCopying {
+  let source: Files.Folder<JournalError>?
   /// The path for errors about missing blobs.
   let sourcePath: String
-  let target: Folder
+  let target: Files.Folder<JournalError>
   let sharesFiles: Bool
   /// Where the images are that the source, a node of a shared journal, has not fetched; nil if it is no node.
   let shared: (any RemoteImages)?
@@ -18,7 +19,7 @@ package struct BlobCopying {
   /// flushed them.
   private var isFlushNeeded = true
 
-  package init(
+  init(
     from source: Files.Folder<JournalError>?, at sourcePath: String, to target: Files.Folder<JournalError>,
     sharesFiles: Bool,
     fetchingFrom shared: (any RemoteImages)? = nil
@@ -34,7 +35,7 @@ package struct BlobCopying {
   /// - Returns: why the source can't give it, with code `damaged` if it lacks the blob or has it with other bytes; nil if
   ///   the target has it now.
   /// - Throws: an error of the target, or of a cancelled task.
-  package mutating func take(_ blob: Blob) throws -> JournalError? {
+  mutating func take(_ blob: Blob) throws -> JournalError? {
     if try target.has(blob) { return nil }
     if let shared, try source?.status(of: blob.digest.hex) == nil {
       try target.require(blob.byteCount, for: "an image")
@@ -100,7 +101,7 @@ package struct BlobCopying {
   }
 
   /// Makes the names of all copied blobs durable.
-  package mutating func flush() throws(JournalError) {
+  mutating func flush() throws(JournalError) {
     guard isFlushNeeded else { return }
     try target.flush()
     isFlushNeeded = false

@@ -1,5 +1,7 @@
 import Files
 public import Foundation
+public import Journaling
+import SHA256
 
 /// The result of a backup.
 public struct BackupReport: Sendable {
@@ -58,8 +60,8 @@ extension Journal {
       try checkIsOutside(path)
       let last = head
       try folder.checkLogIsCurrent()
-      if let status = try Folder.status(ofPath: path), status.kind == .folder,
-        try !Folder(path, followsLinks: false, hook: nil).names().isEmpty
+      if let status = try Files.Folder<JournalError>.status(ofPath: path), status.kind == .folder,
+        try !Files.Folder<JournalError>(path, followsLinks: false, hook: nil).names().isEmpty
       {
         return try update(url, through: last, sharesImages: sharesImages, observer)
       }
@@ -110,6 +112,10 @@ extension Journal {
     return report
   }
 
+  /// The key of the metadata in the last entry of a copy that ends before the entry of the pruning: the revision and the
+  /// digest of the entry in the original that has the digest of the base.
+  private static var vouchedBy: String { "journal.vouchedBy" }
+
   /// Appends an entry that proves the base of a copy's history, if this journal has such an entry and the copy ends
   /// before it.
   private func vouch(for base: HistoryBase, in copy: JournalCopy, _ observer: CopyObserver) throws {
@@ -121,7 +127,7 @@ extension Journal {
         author: "",
         note:
           "a copy of the entries up to \(copy.head.revision); history before \(base.head.revision) was pruned",
-        metadata: [PruningMetadata.vouchedBy: "\(voucher.revision) \(voucher.digest.hex)"]),
+        metadata: [Self.vouchedBy: "\(voucher.revision) \(voucher.digest.hex)"]),
       base.checkpoint, base.schema)
     try copy.prove(observer)
   }
@@ -210,7 +216,8 @@ extension Journal {
 
   /// Appends the entries that a copy lacks, and verifies them.
   private func append(
-    to copy: JournalCopy, images target: Folder? = nil, through last: Head, sharesImages: Bool,
+    to copy: JournalCopy, images target: Files.Folder<JournalError>? = nil, through last: Head,
+    sharesImages: Bool,
     _ report: inout BackupReport, _ observer: CopyObserver, sees: (Blob) -> Void = { _ in }
   ) throws {
     var images = BlobCopying(

@@ -1,4 +1,5 @@
 import Files
+import Journaling
 
 /// The format of a backup in one file, as Documentation/Format.md describes it: `JRNLBKUP`, the version, and records,
 /// each with its kind and the number of its bytes.
@@ -49,12 +50,14 @@ enum BackupFile {
   /// read.
   /// - Throws: ``JournalError``: `alreadyExists` if the file is no backup, `newerFormat`, or `damaged` if the backup has
   ///   no receipt at its end.
-  static func receipt(of name: String, in parent: Folder) throws(JournalError) -> JournalReceipt? {
+  static func receipt(of name: String, in parent: Files.Folder<JournalError>) throws(JournalError)
+    -> JournalReceipt?
+  {
     guard try parent.status(of: name) != nil else { return nil }
     let path = parent.path(of: name)
     let other = JournalError(
       .alreadyExists, "something is there that is not a backup; choose another name", path: path)
-    let file: File
+    let file: Files.File<JournalError>
     do throws(JournalError) { file = try parent.file(name, .reading) } catch {
       throw error.code == .notAJournal ? other : error
     }

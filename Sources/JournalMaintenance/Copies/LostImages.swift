@@ -1,4 +1,6 @@
 import Files
+import Journaling
+import SHA256
 
 extension Journal {
   /// The images in this journal's folder that a backup does not have, or has in another size. Entries may name them or

@@ -1,5 +1,7 @@
 import Files
 public import Foundation
+public import Journaling
+import SHA256
 
 extension Journal {
   /// Creates a journal from a backup in one file.
@@ -17,7 +19,7 @@ extension Journal {
     progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> JournalReceipt {
     let path = try JournalFolder.path(of: backup)
-    let file = try File(readingFrom: path)
+    let file = try Files.File<JournalError>(readingFrom: path)
     var offset = 0
     return try create(at: url, fromBackupAt: path, options, progress) { count in
       let piece = try file.piece(at: offset, byteCount: count)
@@ -102,7 +104,9 @@ private struct BackupRecords {
   }
 
   /// Writes the base of a pruned history into the folder of a new log.
-  mutating func readBase(of format: JournalFormat, into entries: Folder) throws -> HistoryBase? {
+  mutating func readBase(of format: JournalFormat, into entries: Files.Folder<JournalError>) throws
+    -> HistoryBase?
+  {
     guard format.announcesBase else { return nil }
     let (kind, byteCount) = try head()
     guard kind == .base else { throw damaged("the base of its history is missing") }
