@@ -2,7 +2,7 @@ package import Files
 public import Foundation
 import Locks
 
-/// START HERE. A journal stores every change of an app's data in order. A change is durable before anyone sees it.
+/// START HERE. A journal stores every change of an app's data in order. A change is durable before any reader sees it.
 ///
 /// ```swift
 /// let journal = try CatalogJournal.openOrCreate(at: url)
@@ -21,14 +21,14 @@ import Locks
 public final class Journal<State: EventSourced>: Sendable {
   /// What a journal is opened for.
   public enum Mode: Sendable {
-    /// Read and commit. One process at a time can use this mode; others can read at the same time. A child that this
+    /// Read and commit. One process at a time can use this mode; other processes can read meanwhile. A child that this
     /// process forks can't commit.
     case readWrite
-    /// Read the journal as of now. Another process may have it open in any mode; its later commits are not visible.
-    /// Nothing on disk changes, and the writer is not affected.
+    /// Read the journal as of its opening. Another process may have the journal open in any mode; commits after the
+    /// opening are not visible. Nothing on disk changes, and the writer is not affected.
     case readOnly
     /// Read, and see what another process commits: ``Journal/state``, ``Journal/states``, ``Journal/changes`` and
-    /// ``Journal/newEntries`` follow within some milliseconds. Only acknowledged commits are visible.
+    /// ``Journal/newEntries`` show each commit within some milliseconds. Only acknowledged commits are visible.
     case follow
 
     var access: LogAccess {
@@ -51,7 +51,7 @@ public final class Journal<State: EventSourced>: Sendable {
   package let damage: JournalError?
   package let upcast: EventUpcast
   let published: Published<State>
-  /// The log and what belongs to it, until an erasure or a pruning replaces them.
+  /// The open log and its files. An erasure or a pruning replaces both.
   let current: CurrentLog<State>
   package let replayedEventCount: Int
   package let options: JournalOptions
@@ -62,10 +62,10 @@ public final class Journal<State: EventSourced>: Sendable {
   /// The log of a shared journal, to which other nodes append; nil otherwise.
   package let node: (any MultiWriterLog)?
   let removesFolder: Bool
-  /// Whether another instance is the journal, and closes it.
+  /// Whether this is a second instance for a background thread, which closes nothing: see `init(handleOf:)`.
   private let isHandle: Bool
   private let process = System.process
-  /// The outcome of closing; nil before that.
+  /// The outcome of closing; nil while the journal is open.
   private let closing = Lock<Result<Void, any Error>?>(nil)
 
   init(_ recovery: Recovery<State>, mode: Mode, options: JournalOptions) throws(JournalError) {
@@ -116,7 +116,8 @@ public final class Journal<State: EventSourced>: Sendable {
     keeper.mergeEarlierLayers(freezing: committer.freezeRest)
   }
 
-  /// The same journal for a background thread, which must not keep the app's instance from being deinitialized and closed.
+  /// Makes a second instance of an open journal for a background thread. A reference to `journal` itself would keep the
+  /// app's instance from being deinitialized and thereby closed.
   init(handleOf journal: Journal) {
     id = journal.id
     url = journal.url
@@ -140,14 +141,15 @@ public final class Journal<State: EventSourced>: Sendable {
   deinit {
     try? close()
     guard isForked, !isHandle else { return }
-    // Deinitializing these would wait for threads that only the parent has, or end its connection to a server.
+    // The log and the blobs are leaked on purpose. Deinitializing them would wait for threads that only the parent
+    // process has, or end the parent's connection to a server.
     for object in [log, blobs] as [AnyObject] { _ = unsafe Unmanaged.passRetained(object) }
   }
 
   /// Whether this is a forked child of the process that opened the journal.
   private var isForked: Bool { System.process != process }
 
-  // What belongs to the current log. Code that needs several of these from the same log runs in `settled(_:)`.
+  // Parts of the current log. Code that needs several parts of the same log runs in `settled(_:)`.
 
   package var folder: JournalFolder { current.value.folder }
   package var format: JournalFormat { current.value.format }
@@ -197,9 +199,9 @@ public final class Journal<State: EventSourced>: Sendable {
 
   /// Opens the proven entries of a damaged journal for reading.
   /// - Parameters:
-  ///   - log: has these entries.
-  ///   - images: the folder of images, if it can be opened.
-  ///   - damage: why later entries are missing; nil if none is.
+  ///   - log: contains the proven entries.
+  ///   - images: the folder of images; nil if it can't be opened.
+  ///   - damage: why later entries are missing; nil if no entry is missing.
   package static func open(
     proven log: any EntryLog, in folder: JournalFolder, _ format: JournalFormat,
     images: Files.Folder<JournalError>?, damage: JournalError?, options: JournalOptions
@@ -230,16 +232,18 @@ public final class Journal<State: EventSourced>: Sendable {
   }
 
   /// Waits for commits in progress and closes the journal. Later calls that need the disk throw; states that were
-  /// returned earlier stay usable. When this returns, or when a sequence of the journal ends, it can be opened again.
-  /// Closing twice is allowed: a later call waits for the first one and has the same outcome.
+  /// returned earlier stay usable. The journal can be opened again once `close` has returned, or once a sequence such
+  /// as ``states`` has ended. Closing twice is allowed: a later call waits for the first one and has the same outcome.
   ///
-  /// Closing takes no longer for a large journal. What is being written or read in the background is cancelled: layers,
-  /// snapshots, an erasure or a pruning (but not while that reads or writes the base of a pruned history). If the next opening would have to replay more than about a thousand events, these
-  /// are written to a layer first, unless they have more than 4 MiB. The next session writes what is left.
+  /// The time to close does not grow with the journal. Background work is cancelled: layers, snapshots, and an erasure
+  /// or pruning (except while it reads or writes the base of a pruned history). If the next opening would have to
+  /// replay more than about a thousand events, a layer of these events is written first, unless they have more than 4
+  /// MiB. The next session writes the remaining layers.
   ///
-  /// In a forked child of the process that opened the journal, it does nothing: the journal stays open in the parent.
-  /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. With code `wrongUse`
-  ///   inside the body of a commit, and in the progress of an erasure or a pruning; the journal then stays open.
+  /// In a forked child of the process that opened the journal, `close` does nothing: the journal stays open in the
+  /// parent.
+  /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. Code `wrongUse` if called
+  ///   in the body of a commit, or in the progress closure of an erasure or a pruning; the journal then stays open.
   public func close() throws {
     if isForked || isHandle { return }
     try committer?.checkIsOutsideOfBody("can't close the journal; close it after the commit")
@@ -258,10 +262,10 @@ public final class Journal<State: EventSourced>: Sendable {
     follower?.end()
     defer {
       lock?.release()
-      // The descriptors that the journal had are enough for it now. If it fails nevertheless, a later journal in memory
-      // removes the folder.
+      // Closing has freed the descriptors that removing the folder takes. If the removal fails nevertheless, a later
+      // journal in memory removes the folder.
       if removesFolder { try? open.folder.root.remove() }
-      // Last, because a task for which a sequence ends may open the journal again.
+      // Last, because this ends the journal's sequences, and a task that sees the end may open the journal again.
       published.close()
     }
     var failure: (any Error)?
@@ -291,7 +295,7 @@ public final class Journal<State: EventSourced>: Sendable {
 
   // MARK: Committing
 
-  /// Makes one atomic change. When it returns, the entry is durable and readers see it.
+  /// Makes one atomic change. When `commit` returns, the entry is durable and readers see it.
   ///
   /// Bodies run one at a time, each on the newest accepted state, so a slow body delays all other commits. An error
   /// that the body throws is rethrown, and nothing is written. A body that changes nothing makes no entry.
@@ -300,23 +304,23 @@ public final class Journal<State: EventSourced>: Sendable {
   /// try journal.commit(by: "ana", expecting: [.entity(.item(7), at: seen)]) { try $0.deleteItem(7) }
   /// ```
   /// - Parameters:
-  ///   - author: who makes the change, in the app's own words. Undo finds entries by it, so an app with several users
-  ///     needs one for each.
-  ///   - note: why.
+  ///   - author: who makes the change, as any text. Undo finds a user's entries by their author, so give each user of
+  ///     the app an author of their own.
+  ///   - note: why the change is made.
   ///   - metadata: other facts to store with the entry; together with author and note up to 1 MiB.
-  ///   - date: the date of the change, by default now. If it is before the previous entry's date, the entry is ordered
-  ///     by that one, and has both.
+  ///   - date: the date of the change, by default now. If the previous entry's date is later, the new entry is ordered
+  ///     by that later date, and stores both dates.
   ///   - expecting: conditions that must still hold; otherwise the commit fails with `conflict`.
-  ///   - runsOnce: in a shared journal, whether the body may run only once. If another node commits in the meantime,
-  ///     the commit then fails with `conflict`.
+  ///   - runsOnce: in a shared journal, whether the body must not run more than once. If so, and another node commits
+  ///     first, the commit fails with `conflict`.
   ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,
   ///     each time on a newer state, until its entry is stored, so its side effects must be repeatable.
   /// - Returns: what the body returned, and the revision.
-  /// - Throws: what the body throws, and ``JournalError``. After `outcomeUnknown`, the entry is wholly there or wholly
-  ///   absent. After any other code, nothing was written: `rejected`, `conflict`, `tooLarge`, `outOfResources`,
+  /// - Throws: what the body throws, and ``JournalError``. After `outcomeUnknown`, the entry is either wholly stored or
+  ///   wholly absent. After any other code, nothing was written: `rejected`, `conflict`, `tooLarge`, `outOfResources`,
   ///   `wrongUse`, `readOnly`, `closed`, `damaged`, `io` or `poisoned`, and in a shared journal also `unreachable`,
-  ///   `diverged`, `permission`, `newerFormat` or `unsafeSettings`. After `outcomeUnknown` and `poisoned`, close the journal and open
-  ///   it again; in a shared journal, later commits may succeed.
+  ///   `diverged`, `permission`, `newerFormat` or `unsafeSettings`. After `outcomeUnknown` and `poisoned`, close the
+  ///   journal and open it again. In a shared journal, later commits may succeed without reopening.
   /// - Complexity: O(e log n) for e events over n entities, and one flush that concurrent commits share.
   @discardableResult
   @inlinable
@@ -332,8 +336,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Makes one atomic change from a task: suspends instead of blocking a thread while other bodies run and the flush is
   /// in progress.
   ///
-  /// The body runs in the isolation of the caller, such as the main actor, and may use its state. Parameters, result
-  /// and errors are those of the blocking `commit`. Cancelling the task does not stop a commit.
+  /// The body runs in the isolation of the caller, such as the main actor, and may use the caller's state. Parameters,
+  /// result and errors are those of the blocking `commit`. Cancelling the task does not stop a commit.
   ///
   /// The task's thread waits for the drive only if the body reads a part of a layer that is not in memory, if an
   /// event names a blob that this process has not added, if the system has no thread for the flush, or if more than
@@ -349,19 +353,19 @@ public final class Journal<State: EventSourced>: Sendable {
       by: author, note: note, metadata: metadata, date: date, expecting: expecting, runsOnce: runsOnce, body)
   }
 
-  /// Makes changes one after the other, and prepares each while the drive stores the ones before it: for imports.
+  /// Commits one change after the other, for imports: the body of a change runs while the drive stores earlier entries.
   ///
   /// ```swift
   /// try journal.withPipeline { pipeline in
   ///   for part in parts { try pipeline.commit { draft in … } }
   /// }
   /// ```
-  /// When it returns, all commits of the pipeline are durable.
+  /// When `withPipeline` returns, all commits of the pipeline are durable.
   /// - Parameter body: commits with the pipeline, from one thread.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws, after its commits are durable; or ``JournalError`` if an entry could not be stored,
   ///   with the code that `commit` would throw and the revision of the first such entry. The commits before that
-  ///   revision are durable, and none of the later ones is stored, except that after `outcomeUnknown` some may be.
+  ///   revision are durable. The later ones are not stored, except that some may be after `outcomeUnknown`.
   @discardableResult
   public func withPipeline<Result>(
     _ body: (inout CommitPipeline<State>) throws -> Result
@@ -372,7 +376,8 @@ public final class Journal<State: EventSourced>: Sendable {
     return try result.get()
   }
 
-  /// The same in a task: suspends where the blocking method blocks.
+  /// Commits one change after the other from a task, which suspends while the blocking `withPipeline` would block a
+  /// thread.
   @discardableResult
   nonisolated(nonsending) public func withPipeline<Result>(
     _ body: nonisolated(nonsending) (inout CommitPipeline<State>) async throws -> Result

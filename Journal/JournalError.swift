@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What went wrong, where, and what to do about it.
+/// An error of a journal: what went wrong, where, and what to do about it.
 ///
 /// After an error of `commit` other than ``Code/outcomeUnknown``, nothing of that commit was written.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
@@ -8,19 +8,19 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The name of the code, such as `rejected`.
     public let rawValue: String
-    /// The code of that name.
+    /// Makes a code from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A rule of the model forbids the change. Nothing was written.
     public static let rejected = Code(rawValue: "rejected")
-    /// An expectation of the commit no longer holds, because of another commit. Nothing was written.
+    /// An expectation of the commit no longer holds, because another commit came first. Nothing was written.
     public static let conflict = Code(rawValue: "conflict")
-    /// Writing or flushing failed: the entry is wholly there or wholly absent. Close the journal and open it again: the
-    /// entry is there if the journal has the error's ``JournalError/revision``. In a shared journal, call
-    /// ``Journal/catchUp()`` once the server can be reached, and look at the entry of that revision: another node may
-    /// have made it.
+    /// Writing or flushing failed, and the entry is either wholly stored or wholly absent. Close the journal and open
+    /// it again: the entry is stored if the journal has the error's ``JournalError/revision``. In a shared journal,
+    /// call ``Journal/catchUp()`` once the server can be reached, and look at the entry of that revision: another node
+    /// may have made it.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
-    /// An earlier write failed. The journal takes no more commits: close it and open it again.
+    /// An earlier write failed. The journal takes no more commits until it is closed and opened again.
     public static let poisoned = Code(rawValue: "poisoned")
     /// The journal has been closed.
     public static let closed = Code(rawValue: "closed")
@@ -28,11 +28,12 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let readOnly = Code(rawValue: "readOnly")
     /// Another process, or another part of this one, has the journal open for writing.
     public static let locked = Code(rawValue: "locked")
-    /// There is no journal, entry or entity of that name.
+    /// The named journal, entry or entity does not exist.
     public static let notFound = Code(rawValue: "notFound")
-    /// The requested history was pruned, or what a reader misses was erased or pruned since it opened the journal.
+    /// The requested history was pruned; or an erasure or a pruning since a reader opened the journal removed what it
+    /// reads.
     public static let pruned = Code(rawValue: "pruned")
-    /// Something is already there.
+    /// A file or folder already exists where one is to be created.
     public static let alreadyExists = Code(rawValue: "alreadyExists")
     /// The folder is not a journal, or has foreign files in it.
     public static let notAJournal = Code(rawValue: "notAJournal")
@@ -53,30 +54,31 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     /// The server that holds the log of a shared journal can't be reached. Nothing was written. Reading still works.
     /// Repeat the call when the server is back.
     public static let unreachable = Code(rawValue: "unreachable")
-    /// The server that holds the log of a shared journal has a different history than this journal. Nothing was
-    /// written.
+    /// The server that holds the log of a shared journal has another history than this journal: they have different
+    /// entries of one revision. Nothing was written.
     public static let diverged = Code(rawValue: "diverged")
-    /// The server's settings would break the promise of a commit.
+    /// The settings of a shared journal's server could lose acknowledged commits.
     public static let unsafeSettings = Code(rawValue: "unsafeSettings")
     /// A value exceeds a limit of the journal.
     public static let tooLarge = Code(rawValue: "tooLarge")
-    /// A call that makes no sense here, such as a commit inside a commit.
+    /// The call is not allowed here, such as a commit inside the body of a commit.
     public static let wrongUse = Code(rawValue: "wrongUse")
     /// A text is not a selector of a point in time.
     public static let invalidSelector = Code(rawValue: "invalidSelector")
   }
 
-  /// What kind of error it is.
+  /// The kind of the error.
   public let code: Code
   /// A sentence for a person.
   public let message: String
-  /// The revision that is missing, altered or concerned. After `outcomeUnknown`, that of the commit's entry.
+  /// The revision that is missing, altered or concerned; after `outcomeUnknown`, the revision of the commit's entry.
+  /// Nil if the error concerns no single revision.
   public let revision: Revision?
-  /// The file or folder concerned.
+  /// The file or folder concerned; nil if there is none.
   public let path: String?
-  /// The offset of a byte in that revision or file.
+  /// The offset of the byte concerned, in the entry of ``revision`` or in the file at ``path``; nil if unknown.
   public let offset: Int?
-  /// The underlying error.
+  /// The underlying error; nil if there is none.
   public let cause: (any Error)?
 
   /// Makes an error. A model throws `rejected` for changes that its rules forbid.
@@ -92,7 +94,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// The message, the places in parentheses, and the underlying error. Each place and each cause is named once.
+  /// The message; in parentheses, revision, path and byte; and the underlying error. Nothing is named twice.
   public var description: String {
     if let cause = cause as? JournalError, message.contains(cause.message) {
       return JournalError(

@@ -14,18 +14,18 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
     case error
   }
 
-  /// How much it matters.
+  /// How much the notice matters.
   public let level: Level
   /// A sentence for a person.
   public let message: String
-  /// The revision concerned.
+  /// The revision concerned; nil if there is none.
   public let revision: Revision?
-  /// The underlying error.
+  /// The underlying error; nil if there is none.
   public let cause: JournalError?
-  /// The warning about the clock, if it is one.
+  /// The warning about the clock; nil if the notice is about something else.
   public let clockWarning: ClockWarning?
 
-  /// The state of the shared log, if the notice is about that.
+  /// The state of the shared log; nil if the notice is about something else.
   package let sharedLog: SharedLogState?
 
   package enum SharedLogState: Sendable {
@@ -37,12 +37,12 @@ public struct JournalNotice: Sendable, CustomStringConvertible {
     case isBack
   }
 
-  /// The level and the sentence.
+  /// The level and the message.
   public var description: String { "\(level): \(message)" }
 }
 
 extension JournalOptions {
-  /// Reports to the app's log, if there is one.
+  /// Passes a notice to ``log``, if the app has set it.
   package func note(
     _ level: JournalNotice.Level, _ message: @autoclosure () -> String, revision: Revision? = nil,
     cause: JournalError? = nil, clockWarning: ClockWarning? = nil,

@@ -2,32 +2,29 @@ package import Files
 
 /// Options for opening a journal. The defaults suit nearly all apps.
 public struct JournalOptions: Sendable {
-  /// Whether HEAD is flushed at every commit, which then takes two flushes. In return, opening detects even a drive
-  /// that lost the entries of the last second. Otherwise HEAD is flushed about every second. In both cases, every
-  /// commit flushes the entries themselves.
+  /// Whether every commit flushes HEAD too, so that a commit takes two flushes. In return, opening detects it if a
+  /// drive has lost the entries of the last second. If false, HEAD is flushed about every second. Every commit flushes
+  /// the entries themselves, whatever this option is.
   public var flushesHeadAtEveryCommit: Bool
 
-  /// When layers are written, and what they keep.
+  /// When layers are written, and which past states they keep.
   public var layers: LayerPolicy
 
-  /// How many bytes of layers are kept in memory after they were read. Beyond that, each use reads them again, until some
-  /// that were not used lately make room. By default (nil), about as many as the newest state takes and 16 MiB for past
-  /// states, but no more than 256 MiB.
+  /// The most bytes of layers to keep in memory after they were read. Beyond this limit, layers are read again at each
+  /// use, until bytes that were not used lately are dropped. Nil, the default, means about the bytes of the newest
+  /// state in layers, plus 16 MiB for past states, but at most 256 MiB.
   public var cacheByteCount: Int?
 
-  /// How much history is kept; nil keeps all. While the journal is open for writing, older history is pruned in the
-  /// background, if that is due after the opening or after layers were written. If that fails, a notice says why, and the
-  /// next opening tries again. The next backup in one file replaces the older one of that name, and lacks the pruned
-  /// history.
+  /// How much history is kept; nil keeps all. Older history is pruned in the background when that is due: after opening
+  /// for writing, and after layers were written. If the pruning fails, a notice says why, and the next opening tries
+  /// again. The next backup in one file replaces the earlier backup of that name, and lacks the pruned history.
   public var retention: HistoryRetention?
 
-  /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. It is
-  /// called on any thread, often one that is needed for other work, so it should return soon. It must not call the
-  /// journal.
+  /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. The closure
+  /// is called on any thread, often one that has other work, so it should return soon. It must not call the journal.
   public var log: (@Sendable (JournalNotice) -> Void)?
 
-  /// Options that are not for apps. They are behind a reference, which keeps types of lower modules out of this
-  /// struct's layout.
+  /// Options that are not for apps. A reference to them keeps types of lower modules out of this struct's layout.
   private var internals: InternalOptions?
 
   /// Makes options, by default those that suit nearly all apps.
@@ -50,7 +47,7 @@ public struct JournalOptions: Sendable {
     self.fileHook = fileHook
   }
 
-  /// These options for work on copies and closed journals, which writes no layers and prunes only what it is asked to.
+  /// These options without automatic layers and retention, for work on copies and closed journals.
   package var forCopies: JournalOptions {
     var options = self
     options.layers = .manual

@@ -3,23 +3,23 @@ import Foundation
 import Locks
 import Synchronization
 
-/// The open log of a journal, and what reads and writes the files that belong to it: layers, snapshots, the base of a
-/// pruned history. An erasure or a pruning opens another log in its place.
+/// The open log of a journal, and the objects that read and write its other files: layers, snapshots, the base of a
+/// pruned history. An erasure or a pruning replaces the whole `OpenLog` with a new one.
 final class OpenLog<State: EventSourced>: Sendable {
   /// The journal's folder, as it was when the log was opened.
   let folder: JournalFolder
   let format: JournalFormat
   let log: any EntryLog
   let chain: LayerChain
-  /// The large entries that histories of entities have read.
+  /// Large entries, kept after a history of an entity has read them.
   let recentEntries = RecentEntries()
   let healthCheck: HealthCheck<State>
-  /// Nil unless the journal is open for writing.
+  /// Writes layers; nil unless the journal is open for writing.
   let keeper: LayerKeeper<State>?
 
   /// - Parameters:
-  ///   - head: the newest entry.
-  ///   - keeper: writes layers above the chain.
+  ///   - head: the newest entry of the log.
+  ///   - keeper: writes layers above `chain`; nil unless the journal is open for writing.
   init(
     _ folder: JournalFolder, _ format: JournalFormat, _ log: any EntryLog, _ chain: LayerChain, head: Head,
     keeper: LayerKeeper<State>?, options: JournalOptions
@@ -33,7 +33,7 @@ final class OpenLog<State: EventSourced>: Sendable {
       Replay(log: log, format: format), in: folder, through: head, options: options)
   }
 
-  /// Ends all use of the files. Waits for calls in progress.
+  /// Ends all use of the log's files, and waits for calls in progress.
   func close() throws(JournalError) {
     healthCheck.end()
     chain.close()
@@ -43,10 +43,10 @@ final class OpenLog<State: EventSourced>: Sendable {
 
 /// The log that a journal uses now, and the turn to replace it.
 ///
-/// 1. The log, and the version that it makes, are replaced together, with the write lock held.
-/// 2. While they are being replaced, ``replacementCount`` is odd. What was read from the log before may then differ from
-///    what is read after that, so `Journal.settled(_:)` reads again if the count has changed.
-/// 3. One erasure or pruning runs at a time, and has the turn. Closing cancels it and waits for the turn.
+/// 1. The log and the published version are replaced together, with the write lock held.
+/// 2. During a replacement, ``replacementCount`` is odd. Reads before and after a replacement can contradict each
+///    other, so `Journal.settled(_:)` reads again if the count has changed.
+/// 3. One erasure or pruning runs at a time: the one that has the turn. Closing cancels it and waits for the turn.
 ///
 /// Safe to use from any thread.
 final class CurrentLog<State: EventSourced>: Sendable {
@@ -61,13 +61,14 @@ final class CurrentLog<State: EventSourced>: Sendable {
 
   var value: OpenLog<State> { open.withLock { $0 } }
 
-  /// Grows by two with each replacement; odd during one.
+  /// Raised by one when a replacement begins and when it ends, so it is odd during a replacement.
   var replacementCount: Int { count.load(ordering: .sequentiallyConsistent) }
 
   /// Whether the journal is being closed.
   var isClosing: Bool { closing.load(ordering: .sequentiallyConsistent) }
 
-  /// The count, as soon as no replacement is in progress.
+  /// Waits until no replacement is in progress.
+  /// - Returns: ``replacementCount``, which is then even.
   func settledCount() -> Int {
     while true {
       let count = replacementCount
@@ -83,10 +84,11 @@ final class CurrentLog<State: EventSourced>: Sendable {
     return try body()
   }
 
-  /// Grows by two with each pause; odd during one.
+  /// Raised by one when a pause begins and when it ends, so it is odd during a pause.
   var pauseCount: Int { pauses.load(ordering: .sequentiallyConsistent) }
 
-  /// Runs `body`, which returns the new log; the log is the old one if it throws. Called with the write lock held.
+  /// Replaces the log with the one that `body` returns. If `body` throws, the old log stays. Called with the write lock
+  /// held.
   /// - Parameter publish: shows the version of the new log to readers.
   func replace<Result>(
     by body: (OpenLog<State>) throws -> (OpenLog<State>, Result), then publish: (Result) -> Void
@@ -99,13 +101,15 @@ final class CurrentLog<State: EventSourced>: Sendable {
     return result
   }
 
-  /// Whether either log may be the one in the folder. Then the layers of the open one must not be written.
+  /// Whether it is unknown which log the folder has, the old or the new one. If so, no layers of the open log must be
+  /// written.
   var isOutcomeUnknown: Bool { unknown.load(ordering: .sequentiallyConsistent) }
 
   func noteUnknownOutcome() { unknown.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Waits for the turn to replace the log, and runs `body`.
-  /// - Throws: ``JournalError`` with code `closed` if the journal is being closed, `wrongUse` inside another `body`.
+  /// Waits for the turn to replace the log, and runs `body` with it.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is being closed, or `wrongUse` if the caller has the
+  ///   turn already.
   func withTurn<Result>(_ body: () throws -> Result) throws -> Result {
     try checkHasNoTurn("can't erase or prune")
     return try turn.take { _ in
@@ -119,13 +123,14 @@ final class CurrentLog<State: EventSourced>: Sendable {
     if isClosing { throw JournalError.closed(path: value.folder.path) }
   }
 
-  /// Ends the erasure or the pruning in progress, and refuses further ones.
+  /// Cancels the erasure or the pruning in progress, waits for its end, and refuses further ones.
   func close() throws {
     closing.store(true, ordering: .sequentiallyConsistent)
     try turn.take { _ in }
   }
 
-  /// - Throws: ``JournalError`` with code `wrongUse` if the caller has the turn, and would wait for itself.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the caller has the turn, so that waiting for it would be a
+  ///   deadlock.
   func checkHasNoTurn(_ what: String) throws(JournalError) {
     guard turn.isTakenByThisThread else { return }
     throw JournalError(.wrongUse, "what reports the progress of an erasure or a pruning \(what)")
@@ -139,7 +144,7 @@ extension Journal {
       let (pauses, count) = (current.pauseCount, current.settledCount())
       let result = Swift.Result { try body() }
       guard current.replacementCount == count else { continue }
-      // A snapshot that was being written before the replacement was given up.
+      // `body` was writing a snapshot, which the pause before a replacement has cancelled.
       if case .failure(let error as JournalError) = result, error.code == .closed, !current.isClosing,
         !pauses.isMultiple(of: 2) || current.pauseCount != pauses
       {

@@ -11,15 +11,15 @@ struct Recovery<State: EventSourced> {
   /// Nil for a journal that is opened neither for writing nor with `locksExclusively`.
   let lock: FolderLock?
   let log: any EntryLog
-  /// The same log, if it is that of a shared journal that was opened for writing.
+  /// ``log`` as the node of a shared journal; nil unless a shared journal is opened for writing.
   let node: (any MultiWriterLog)?
   let blobs: BlobStore
   let chain: LayerChain
   let replayed: Replayed<State>
-  /// What is missing from a journal that was opened up to its damage.
+  /// Of a journal that was opened up to its damage: why later entries are missing. Nil if no entry is missing.
   let damage: JournalError?
 
-  /// - Parameter locksExclusively: whether to exclude writers although it is opened for reading.
+  /// - Parameter locksExclusively: whether to exclude writers even if `mode` only reads.
   init(
     _ url: URL, mode: Journal<State>.Mode, locksExclusively: Bool = false, options: JournalOptions
   ) throws {
@@ -29,7 +29,7 @@ struct Recovery<State: EventSourced> {
         self = try Self(looking: folder, mode: mode, locksExclusively, options)
         return
       } catch {
-        // Another process has erased or pruned meanwhile.
+        // Another process has replaced the log meanwhile, by an erasure or a pruning.
         if mode != .readWrite, folder.isLogReplaced { continue }
         guard mode == .readWrite, (error as? JournalError)?.code == .permission, Self.isProtected(folder)
         else { throw error }
@@ -38,7 +38,7 @@ struct Recovery<State: EventSourced> {
     }
   }
 
-  /// Whether the owner of the journal, without whom it does not open, has no permission to write.
+  /// Whether the permissions deny writing to the journal's owner, the only user who can open the journal.
   private static func isProtected(_ folder: JournalFolder) -> Bool {
     [folder.path, folder.entries].contains { path in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
@@ -59,7 +59,7 @@ struct Recovery<State: EventSourced> {
     do throws(JournalError) {
       try folder.check(options)
     } catch {
-      // Another version of the format may have files that this one does not know.
+      // Another version of the format may have files that this version takes for foreign ones.
       if error.code == .notAJournal, let other = folder.otherFormat() { throw other }
       throw error
     }
@@ -89,7 +89,7 @@ struct Recovery<State: EventSourced> {
       try format.base?.check(isOf: log, format.id)
       try format.base?.check(erasure: chain.newestErasure, in: log)
       if mode == .readWrite {
-        // A node fetches what its own log lacks.
+        // In a shared journal, the node fetches entries that its local log lacks.
         if node == nil { try chain.checkIsNoLoss(after: replayed.version.revision) }
         try LogReplacement.recover(folder, log, format, State.self, options)
         try folder.prepareForWriting()
@@ -138,7 +138,7 @@ struct Recovery<State: EventSourced> {
     return try logs.open(at: address, in: place, of: try ModelSchema(of: State.self))
   }
 
-  /// The proven entries of a damaged journal, for reading.
+  /// Recovers the proven entries of a damaged journal, for reading.
   init(
     proven log: any EntryLog, _ folder: JournalFolder, _ format: JournalFormat, images: Folder?,
     damage: JournalError?, _ options: JournalOptions
@@ -173,8 +173,8 @@ struct Recovery<State: EventSourced> {
     return opened
   }
 
-  /// An error about damage, completed with the first revision that can't be read. If the error does not name it, this
-  /// reads all entries to find it. Other errors are returned unchanged.
+  /// Returns an error about damage with the first revision that can't be read. If `error` has no revision, all entries
+  /// are read to find it. Other errors are returned unchanged.
   private static func naming(
     _ error: JournalError, in log: any EntryLog, _ mark: LogMark?, from first: Revision
   ) -> JournalError {
@@ -192,8 +192,8 @@ struct Recovery<State: EventSourced> {
     }
   }
 
-  /// Checks, before anything is applied, that the log begins with this FORMAT and ends with an entry of this model
-  /// or an older version of it: versions never decrease from entry to entry.
+  /// Checks, before anything is applied, that the first entry was sealed with this FORMAT, and that the newest entry is
+  /// of this model's version or an older one. Checking one entry is enough, as versions never decrease in a log.
   private static func checkOrigin(
     _ log: any EntryLog, _ folder: JournalFolder, _ format: JournalFormat, newest: Revision
   ) throws(JournalError) {

@@ -6,19 +6,19 @@ public struct Blame: Sendable {
   public let key: FieldKey
   /// Its value.
   public let value: FieldValue
-  /// The entry that set it; with ``isPruned``, the revision before which history was pruned.
+  /// The revision of the entry that set the value. With ``isPruned``, the revision before which history was pruned.
   public let revision: Revision
   /// The entry's date.
   public let date: Date
-  /// The date by the clock or the caller.
+  /// The date that the clock or the caller gave to the commit.
   public let clockDate: Date
-  /// Who made it.
+  /// Who made the entry.
   public let author: String
-  /// Why.
+  /// Why the entry was made.
   public let note: String
-  /// Whether it was set by an entry that was pruned.
+  /// Whether the value was set by an entry that was pruned.
   public let isPruned: Bool
-  /// Whether author and note have been erased. They are empty then.
+  /// Whether author and note have been erased, and are therefore empty.
   public let isAnnotationErased: Bool
 }
 
@@ -29,10 +29,10 @@ extension Journal {
   ///   - entity: the entity.
   ///   - selector: the point in time.
   ///   - findsOrigin: whether to name, for a restored value, the entry that first set it. Any program can write the
-  ///     metadata of a restore, so an entry whose value differs from the one at its source is not taken for one.
+  ///     metadata of a restore, so an entry counts as a restore only if its value equals the value at the named source.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
-  /// - Complexity: O(h) reads of the log for h events of the entity, back to the one that set the oldest value, whatever
-  ///   the size of the journal.
+  /// - Complexity: O(h) reads of the log for the h events of the entity since its oldest value was set, whatever the
+  ///   size of the journal.
   public func blame(
     _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
   ) throws -> [Blame]? {
@@ -54,8 +54,8 @@ extension Journal {
     }
   }
 
-  /// The entry that last set each of some parts of an entity, from one of its events backwards. Reads no further back than
-  /// to these.
+  /// Finds the entry that last set each of some parts of an entity, up to its event `newest`. Reads back only until all
+  /// parts are found.
   private func setters(
     of keys: [FieldKey], in entity: EntityKey, from newest: Revision
   ) throws -> [FieldKey: EntryOrigin] {
@@ -75,19 +75,19 @@ extension Journal {
     return setters
   }
 
-  /// Replaces entries that restored values by the ones that first set these.
+  /// Replaces each entry that restored a value with the entry that first set the value.
   private func findOrigins(
     _ setters: inout [FieldKey: EntryOrigin], of parts: [(key: FieldKey, value: FieldValue)],
     in entity: EntityKey
   ) throws {
     let present = Dictionary(parts.map { ($0.key, $0.value) }) { $1 }
-    // The sources that are still to be looked at.
+    // The revisions that `setter` names as the sources of its restore.
     func sources(of setter: EntryOrigin) -> ArraySlice<Revision> {
       setter.words.sources.filter { $0 < setter.revision && $0 >= format.head.revision }[...]
     }
     var open = setters.mapValues(sources)
     while !open.isEmpty {
-      // A restore sets many parts from one source, and its events are read once for all.
+      // Group by source: a restore sets many parts from one source, whose events are then read once.
       var keys: [Revision: [FieldKey]] = [:]
       for (key, sources) in open {
         if let source = sources.first { keys[source, default: []].append(key) }

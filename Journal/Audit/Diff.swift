@@ -1,9 +1,9 @@
 extension Journal {
-  /// The differences between two points in time, in the order of kinds and numbers: applied to the state at the first,
-  /// they give the state at the second.
+  /// The differences between two points in time, in the order of kinds and numbers. Applied to the state at `first`,
+  /// they give the state at `second`.
   ///
-  /// The points can be in any order. The events between them are read, and the earlier record of each entity that they
-  /// change.
+  /// `second` may be before `first`. The call reads the events between the two points, and the earlier record of each
+  /// changed entity.
   /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` for one that was
   ///   pruned.
   /// - Complexity: grows with the number of events between the two, not with the journal.
@@ -22,7 +22,7 @@ extension Journal {
   /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` for one that was
   ///   pruned.
   /// - Complexity: at most O(h) reads of the log for h events of these entities, whatever the size of the journal. If
-  ///   they are many, it asks the layers.
+  ///   the events are many, layers are read instead.
   public func diff(
     of entities: some Sequence<EntityKey>, from first: RevisionSelector, to second: RevisionSelector = .head()
   ) throws -> [EntityDifference] {
@@ -54,10 +54,10 @@ extension Journal {
     return differences
   }
 
-  /// Returns a function that finds an entity's record at a revision, by the newest of its events up to then. It follows
-  /// the events of each entity or, if many are asked for, rebuilds the state once. Entities that one entry added together
-  /// are read with it.
-  /// - Parameter events: the entities that will be asked for, with the revisions of these events; 0 if there is none.
+  /// Returns a function that finds the record of an entity as of a revision. It follows the events of each entity back
+  /// or, for many entities, replays the state once. Entities that one entry added together are read from that entry.
+  /// - Parameter events: the entities to look up, each with the revision of its newest event up to `revision`; 0 if it
+  ///   has none.
   func pastRecords(
     of events: some Sequence<(entity: EntityKey, event: Revision)>, asOf revision: Revision
   ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {
@@ -75,7 +75,7 @@ extension Journal {
     var past: State?
     if count >= many {
       let base: ReplayStart<State> = chain.start(atOrBefore: revision)
-      // An estimate, not measured: looking up one entity takes as long as replaying ten entries.
+      // The factor is an estimate, not measured: looking up one entity takes as long as replaying ten entries.
       if (revision - base.revision) / 10 <= count {
         past = try replayed(through: revision, from: base).version.state
       }
@@ -89,9 +89,9 @@ extension Journal {
 
 /// The changes of one entity in a range of events, as one change.
 private struct TouchedEntity {
-  /// The event before the first of them.
+  /// The revision of the entity's event before the range; 0 if there is none.
   let previous: Revision
-  /// The effect of all. A list of them would hold each version of a large attribute.
+  /// All changes as one. A list of changes would hold each version of a large attribute.
   var change: JournalEvent.Change
 
   mutating func add(_ next: JournalEvent.Change) {

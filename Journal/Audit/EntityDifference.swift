@@ -2,12 +2,12 @@
 public struct EntityDifference: Hashable, Sendable {
   /// The entity.
   public let entity: EntityKey
-  /// The old record; nil if it did not exist.
+  /// The record in the old state; nil if the entity did not exist.
   public let old: EntityRecord?
-  /// The new record; nil if it does not exist.
+  /// The record in the new state; nil if the entity does not exist there.
   public let new: EntityRecord?
 
-  /// The difference between two records of an entity.
+  /// Makes the difference between two records of an entity.
   public init(entity: EntityKey, old: EntityRecord?, new: EntityRecord?) {
     self.entity = entity
     self.old = old
@@ -20,6 +20,6 @@ public struct EntityDifference: Hashable, Sendable {
   /// The parts that differ, with their old and new values.
   public var parts: [PartChange] { EntityRecord.differences(from: old, to: new) }
 
-  /// The reverse difference.
+  /// The difference from the new state to the old one.
   public var reversed: EntityDifference { EntityDifference(entity: entity, old: new, new: old) }
 }

@@ -6,24 +6,24 @@ public struct EntityChange: Sendable {
   public let revision: Revision
   /// The entry's date.
   public let date: Date
-  /// The date by the clock or the caller.
+  /// The date that the clock or the caller gave to the commit.
   public let clockDate: Date
-  /// Who made it.
+  /// Who made the entry.
   public let author: String
-  /// Why.
+  /// Why the entry was made.
   public let note: String
-  /// Whether this stands for pruned history: it has the entity's state at the point of pruning, which is ``revision``.
-  /// The event is then an add, or a deletion if the entity was deleted; author and note are empty, and nothing comes
-  /// before it.
+  /// Whether this change stands for all pruned history of the entity. If so, ``revision`` is the point of pruning, the
+  /// event adds the entity as it was then, or deletes it if it was deleted, and author and note are empty. The history
+  /// has no earlier change.
   public let isPruned: Bool
-  /// Whether author, note and metadata have been erased. They are empty then.
+  /// Whether author, note and metadata have been erased, and are therefore empty.
   public let isAnnotationErased: Bool
-  /// The metadata of the entry, such as what it restored; see ``RestorePlan/metadata``.
+  /// The metadata of the entry. That of a restore names the source: see ``RestorePlan/metadata``.
   public let metadata: [String: String]
   /// The event.
   public let event: JournalEvent
-  /// The revision of the change before this one, where an earlier part of the history ends; 0 if there is none. If that
-  /// change was pruned, it is the point of pruning.
+  /// The revision of the entity's change before this one; 0 if there is none. If the earlier change was pruned, the
+  /// point of pruning. Pass it to ``Journal/history(of:asOf:limit:)`` to read the earlier history.
   public let previous: Revision
   let version: RecordVersion
 
@@ -36,7 +36,7 @@ public struct EntityChange: Sendable {
   public var after: EntityRecord? { event.change.applied(to: version.record) }
 
   /// The parts that the event changed, with their old and new values.
-  /// - Complexity: for an update, O(n) in the number of parts and the bytes of those that it changes.
+  /// - Complexity: for an update, O(n) in the number of parts and the bytes of the changed ones.
   public var parts: [PartChange] {
     guard case .update(let update) = event.change else {
       return EntityRecord.differences(from: before, to: after)
@@ -44,24 +44,26 @@ public struct EntityChange: Sendable {
     return version.parts(changedBy: update)
   }
 
-  /// The entity after the event, or before its deletion, without large attributes that no label comes from.
+  /// The record from which to make a label: after the event, or before a deletion, without large attributes that no
+  /// label uses.
   package var labelRecord: EntityRecord? {
     event.change.applied(to: version.labelRecord) ?? version.labelRecord
   }
 
-  /// How many bytes it holds that no earlier change does.
+  /// The number of bytes in memory that this change does not share with an earlier change.
   package var byteCount: Int { version.byteCount + event.payload.count }
 }
 
 extension Journal {
-  /// The history of an entity, newest event first; empty if it never existed. Pruned history is one change, the last.
+  /// The history of an entity, newest change first; empty if the entity never existed. All pruned history is one
+  /// change, the last.
   ///
-  /// Each event has the revision of the previous one, so this follows a linked list through the log. A long history can be
-  /// read in parts: the next one is as of ``EntityChange/previous`` of the oldest change of this one, until that is 0.
+  /// Each event has the revision of the previous one, so the call follows a linked list through the log. To read a long
+  /// history in parts, pass ``EntityChange/previous`` of the last change as the next `selector`, until it is 0.
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time at which the history ends.
-  ///   - limit: how many of the newest changes to return.
+  ///   - limit: the most changes to return, newest first.
   /// - Throws: ``JournalError``: `notFound` if the selector names no point in time, `damaged` if an entry is missing or
   ///   lacks the expected event.
   /// - Complexity: O(n + m) reads of the log for n returned changes and the m events that the entity has between two
@@ -72,9 +74,9 @@ extension Journal {
     try history(of: entity, asOf: selector, limit: limit, byteLimit: .max)
   }
 
-  /// The same for a reader of parts.
-  /// - Parameter byteLimit: how many bytes the returned changes hold together, unless it is one change. So fewer than
-  ///   `limit` may be returned although there are more.
+  /// The history of an entity in parts of limited size.
+  /// - Parameter byteLimit: the most bytes that the returned changes hold together, unless one change alone has more.
+  ///   So there may be more changes even if fewer than `limit` are returned.
   package func history(
     of entity: EntityKey, asOf selector: RevisionSelector, limit: Int, byteLimit: Int
   ) throws -> [EntityChange] {
@@ -88,11 +90,11 @@ extension Journal {
         payloadByteCount += event.event.payload.count
         return events.count < limit && payloadByteCount < byteLimit
       }
-      // The values before an event follow from earlier events, so the oldest comes first here.
+      // From oldest to newest, because the record before an event follows from the earlier events.
       var version = RecordVersion(try row(of: entity, after: events.last?.event.previous ?? 0)?.record)
       var history: [EntityChange?] = []
       history.reserveCapacity(events.count)
-      // The oldest changes are dropped again if the newer ones fill the limit.
+      // The oldest changes are dropped again if newer changes fill `byteLimit`.
       var (start, byteCount) = (0, 0)
       for event in events.reversed() {
         let change = event.entityChange(of: version, pruned: format.head.revision)
@@ -110,14 +112,14 @@ extension Journal {
   }
 }
 
-/// Who made the entry of an event, when and why.
+/// Who made an entry, when and why.
 struct EntryOrigin: Sendable {
   let revision: Revision
   let date: Timestamp
   let clockDate: Timestamp
-  /// Nil if it was erased.
+  /// Nil if the annotation was erased.
   let annotation: EntryAnnotation?
-  /// Whether this replaces pruned history.
+  /// Whether this stands for entries that were pruned.
   var isPruned = false
 
   var words: EntryAnnotation { annotation ?? EntryAnnotation() }
@@ -140,8 +142,8 @@ struct PastEvent: Sendable {
 }
 
 extension Journal {
-  /// Calls `body` with the events of an entity, from one backwards, until it returns false or there are no more. Pruned
-  /// history is one event, the last.
+  /// Calls `body` with the events of an entity, backwards from the event at `revision`, until `body` returns false or
+  /// no event is left. All pruned history is one event, the last.
   func readBack(
     from revision: Revision, over entity: EntityKey, _ body: (PastEvent) throws(JournalError) -> Bool
   ) throws(JournalError) {
@@ -172,8 +174,8 @@ extension Journal {
       revision: revision)
   }
 
-  /// The revision of the newest event of an entity up to a revision, 0 if there was none. Its entry may have been
-  /// pruned.
+  /// The revision of an entity's newest event at or before a revision; 0 if there is none. The event's entry may have
+  /// been pruned.
   func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
     try chain.faults.check()
@@ -193,11 +195,11 @@ extension Journal {
     return found
   }
 
-  /// How many events are followed back before layers are asked, which takes longer than a few steps.
+  /// The number of events to follow back before layers are read. Reading a layer takes longer than a few steps.
   static var stepsBeforeLayers: Int { 64 }
 
-  /// The revision at which an entity last changed, as of the oldest checkpoint at or after a revision; 0 if it never
-  /// did, nil if there is no such checkpoint.
+  /// The revision at which an entity last changed, as of the oldest checkpoint at or after `revision`; 0 if the entity
+  /// never changed, nil if there is no such checkpoint.
   private func newestEvent(
     of entity: EntityKey, atCheckpointAfter revision: Revision
   ) throws(JournalError) -> Revision? {

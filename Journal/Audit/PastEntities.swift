@@ -1,13 +1,13 @@
 extension Journal {
-  /// An entity as of a point in time, nil if it did not exist: the same as in the state at that point, without
-  /// rebuilding the state.
+  /// An entity as of a point in time; nil if it did not exist. The result is as in `state(asOf:)`, but no state is
+  /// rebuilt.
   ///
-  /// Each event has the revision of the previous one, so this follows the events of the entity back from the newest and
-  /// replays nothing else. If they are many, it asks the layers.
+  /// Each event has the revision of the previous one, so the call follows the events of the entity back from the newest
+  /// and replays nothing else. If the events are many, layers are read instead.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, `pruned` for one that was
   ///   pruned.
-  /// - Complexity: as many reads of the log as the entity has events between two checkpoints of the layers, whatever the
-  ///   size of the journal; without layers O(h) for h events of the entity.
+  /// - Complexity: O(m) reads of the log for the m events that the entity has between two checkpoints of the layers,
+  ///   whatever the size of the journal. Without layers, O(h) for all h events of the entity.
   public func entity(_ entity: EntityKey, asOf selector: RevisionSelector) throws -> EntityRow? {
     try settled {
       let revision = try revision(at: selector)
@@ -36,9 +36,9 @@ extension Journal {
     }
   }
 
-  /// The row that an entity had after one of its events, nil after its deletion or for revision 0.
+  /// The row of an entity after its event at `revision`; nil after a deletion, or if `revision` is 0.
   func row(of entity: EntityKey, after revision: Revision) throws(JournalError) -> EntityRow? {
-    // One for all updates: a list of them would hold each version of a large attribute.
+    // All updates as one. A list of updates would hold each version of a large attribute.
     var updates: RecordChanges?
     var found: EntityRow?
     var isErased = false
@@ -63,7 +63,7 @@ extension Journal {
     return updates.map { row.applying($0, at: revision) } ?? row
   }
 
-  /// The values of some parts of an entity after one of its events; nil for missing ones.
+  /// The values of some parts of an entity after its event at `revision`; nil for parts that the entity lacks.
   func values(
     of keys: Set<FieldKey>, in entity: EntityKey, after revision: Revision
   ) throws(JournalError) -> [FieldKey: FieldValue?] {
@@ -98,11 +98,13 @@ extension Journal {
     return isErased
   }
 
-  /// Calls `body` with the events of an entity, from one backwards, until it returns false or there are no more.
+  /// Calls `body` with the events of an entity, backwards from the event at `revision`, until `body` returns false or
+  /// no event is left.
   ///
-  /// Pruned history is one event, the last: an add, or a deletion.
-  /// - Parameter asksLayers: whether to look after some steps whether layers have the rest, which is then the last event, an
-  ///   add. So an entity with very many events costs no more than those since a layer.
+  /// All pruned history is one event, the last: an add, or a deletion.
+  /// - Parameter asksLayers: whether to look the entity up in a layer after ``stepsBeforeLayers`` events. If a layer
+  ///   has it, an add is passed as the last event, in place of all earlier ones. So the cost is bounded by the events
+  ///   since a layer.
   func walkBack(
     from revision: Revision, over entity: EntityKey, asksLayers: Bool,
     _ body: (PastStep) throws(JournalError) -> Bool
@@ -125,7 +127,7 @@ extension Journal {
       if asksLayers, steps == Self.stepsBeforeLayers { layers = chain.start(atOrBefore: revision) }
       if let known = layers, revision <= known.revision {
         let row = known.state.row(of: entity)
-        // There is no row if a layer can't be read.
+        // The row is also nil if a layer can't be read, which this reports.
         try chain.faults.check()
         if let row { return try pass(.add(row.record), row) }
         layers = nil
@@ -145,18 +147,18 @@ extension Journal {
   }
 }
 
-/// A step back through the events of an entity.
+/// One event of an entity, as a walk back passes it.
 struct PastStep {
   let revision: Revision
   let event: JournalEvent
-  /// The row that a pruned history or a layer has.
+  /// The row that the base of a pruned history or a layer has; nil for an event of the log.
   let row: EntityRow?
-  /// The entry of the event; nil if its history was pruned or is in a layer.
+  /// The entry of the event; nil if the event stands for pruned history or for a layer.
   let entry: (any PastEntry)?
 }
 
 extension EventSourced {
-  /// The row of an existing entity; also nil for a model without parts.
+  /// The row of an entity; nil if the entity does not exist, or the model has no parts.
   func row(of entity: EntityKey) -> EntityRow? {
     guard let tables = parts?.tables, Int(entity.kind.rawValue) < tables.count else { return nil }
     return tables[Int(entity.kind.rawValue)][entity.number]

@@ -18,32 +18,33 @@ extension EntryDecoder: PastEntry {
   }
 }
 
-/// The last entries with many events that were read more than once for events of single entities. They are kept in
-/// memory, so that to undo an import, for example, does not read the whole entry for each of its entities.
+/// Keeps large entries in memory that were read repeatedly for events of single entities. So the undo of an import, for
+/// example, does not read the import's whole entry for each of its entities.
 ///
-/// 1. An entry is kept when it is read for the second time, so one lookup in a large entry costs no memory.
-/// 2. One is kept whatever its size, and several up to `byteCount` together. The one that was used longest ago goes
-///    first. It is kept again only after several reads, because indexing an entry takes longer than searching it.
+/// 1. An entry is kept from its second read on, so a single lookup in a large entry costs no memory.
+/// 2. A single entry is kept whatever its size, several up to `byteCount` together. The least recently used entry is
+///    removed first. A removed entry is kept again only after many reads, because indexing takes longer than a search.
 ///
 /// Safe to use from any thread.
 final class RecentEntries: Sendable {
   private struct Contents {
-    /// The entries in the order of their last use.
+    /// The entries, least recently used first.
     var entries: [IndexedEntry] = []
-    /// How often large entries that are not kept were read. An entry is kept at 2; one that was removed starts below 0.
+    /// The number of reads of large entries that are not kept. At 2, an entry is kept. The count of a removed entry
+    /// begins below 0.
     var readCounts: [Revision: Int] = [:]
-    /// How often everything was forgotten.
+    /// The number of calls of `removeAll()`.
     var removalCount = 0
   }
 
-  /// An entry with fewer events is searched instead, which takes little longer than reading it.
+  /// The fewest events of an entry to keep. To search a smaller entry takes little longer than to read it.
   private static var eventCount: Int { 64 }
   private static var byteCount: Int { 32 << 20 }
   private static var readCountAfterRemoval: Int { -16 }
 
   private let contents = Lock(Contents())
 
-  /// To be read before an entry is read for ``indexed(_:since:)``.
+  /// The number of calls of ``removeAll()``. Read it before you read an entry for ``indexed(_:since:)``.
   var removalCount: Int { contents.withLock { $0.removalCount } }
 
   subscript(revision: Revision) -> IndexedEntry? {
@@ -55,8 +56,8 @@ final class RecentEntries: Sendable {
     }
   }
 
-  /// The entry from which to take events of single entities: an index if it has many events and is read again.
-  /// - Parameter removalCount: ``removalCount`` before the entry was read.
+  /// Returns an index of the entry if the entry has many events and is read again; otherwise, the entry itself.
+  /// - Parameter removalCount: the value of ``removalCount`` before the entry was read.
   func indexed(
     _ entry: EntryDecoder, since removalCount: Int
   ) throws(JournalError) -> any PastEntry {
@@ -66,7 +67,7 @@ final class RecentEntries: Sendable {
       contents.readCounts[entry.revision, default: 0] += 1
       return contents.readCounts[entry.revision, default: 0] >= 2
     }
-    // If a part of the entry is damaged, the others can still be searched.
+    // If a part of the entry is damaged, the index fails, but the other parts can still be searched.
     guard isAgain, let indexed = try? IndexedEntry(entry) else { return entry }
     contents.withLock { contents in
       guard contents.removalCount == removalCount else { return }
@@ -88,7 +89,7 @@ final class RecentEntries: Sendable {
   }
 }
 
-/// An entry whose events are found by their entities.
+/// An entry in memory with an index of its events by entity.
 final class IndexedEntry: PastEntry, Sendable {
   let revision: Revision
   let byteCount: Int
@@ -119,11 +120,12 @@ final class IndexedEntry: PastEntry, Sendable {
 }
 
 extension Journal {
-  /// Like `readBack` of the log, but an entry with many events is not read for each of its entities.
+  /// Calls `body` with an entry, and then with the entry of the revision that `body` returns, until `body` returns nil.
+  /// Takes entries from ``RecentEntries`` if they are there, and else from the log.
   func readBackCached(
     from revision: Revision, _ body: (any PastEntry) throws(JournalError) -> Revision?
   ) throws(JournalError) {
-    // Together: an entry of a log that is being replaced must not be kept with those of the next one.
+    // Both from one `OpenLog`, so that an entry of a replaced log is not kept with entries of the new log.
     let open = current.value
     let (log, recentEntries) = (open.log, open.recentEntries)
     var next: Revision? = revision

@@ -1,9 +1,9 @@
-/// A version of a record: an earlier one and what changed since, so that the versions of a large record are not copies of
-/// it if their changes are small.
+/// A version of a record, stored as an earlier version and the changes since. So versions of a large record with small
+/// changes share most of its bytes.
 struct RecordVersion: Sendable {
-  /// Nil if the entity did not exist.
+  /// The earlier version; nil if the entity did not exist.
   private let base: EntityRecord?
-  /// What a label of the base can come from.
+  /// `base` without large attributes that no label uses.
   private let labelBase: EntityRecord?
   private var changes: RecordChanges?
 
@@ -13,13 +13,13 @@ struct RecordVersion: Sendable {
   }
 
   /// The whole record.
-  /// - Complexity: O(n) in its bytes.
+  /// - Complexity: O(n) in the bytes of the record.
   var record: EntityRecord? { changes.flatMap { base?.applying($0) } ?? base }
 
-  /// The record without large attributes that no label comes from.
+  /// The record without large attributes that no label uses.
   var labelRecord: EntityRecord? { changes.flatMap { labelBase?.applying($0) } ?? labelBase }
 
-  /// How many bytes it holds that no earlier version does.
+  /// The number of bytes in memory that this version does not share with an earlier version.
   var byteCount: Int { changes?.bytes.count ?? base?.bytes.count ?? 0 }
 
   mutating func apply(_ change: JournalEvent.Change) {

@@ -2,18 +2,18 @@ import Locks
 
 /// Makes batches durable, one after the other.
 ///
-/// A batch is led by its first caller's thread. Batches of tasks and pipelines, and those that wait for another batch,
-/// are led by one background thread or, if the system refuses it, also by the caller's.
+/// The thread of a batch's first commit leads the batch. A background thread leads batches whose first commit is of a
+/// task or a pipeline, and batches that wait for an earlier one. If the system refuses that thread, the caller's leads.
 ///
 /// Safe to use from any thread.
 final class BatchWriter: Sendable {
   let queue: Lock<CommitQueue>
   private let log: any CommitLog
   private let options: JournalOptions
-  /// Leads batches whose first commit is a task's, or waits for another batch.
+  /// The background thread that leads batches.
   private let leader = Worker()
 
-  /// Slower appends are reported: the drive may be busy or failing.
+  /// Appends that take longer are reported, because the drive may be busy or failing.
   private static let slowAppend = Duration.seconds(1)
 
   init(_ log: any CommitLog, _ limits: LogLimits, options: JournalOptions) {
@@ -24,7 +24,7 @@ final class BatchWriter: Sendable {
     self.queue = Lock(queue)
   }
 
-  /// - Returns: false if the system has no thread for it; then the thread of the caller waits for the drive.
+  /// - Returns: false if the system refuses the background thread; the caller must then lead the batch.
   func leadInBackground(_ batch: CommitBatch) -> Bool { leader.run { self.lead(batch) } }
 
   func lead(_ batch: CommitBatch) {
@@ -34,7 +34,7 @@ final class BatchWriter: Sendable {
     do throws(AppendFailure) {
       if let obstacle { throw obstacle }
       try append(work)
-      // In a shared journal, the leader of the next batch sends that one first, and then ends this one.
+      // In a shared journal, the leader of the next batch may send the next batch first, and then end this one.
       if !log.endsLater(work, isNextWaiting: { queue.withLock { !$0.isEmpty } }) { work.end() }
       next.giveTurn()
     } catch {
@@ -72,17 +72,17 @@ final class BatchWriter: Sendable {
     work.batch.finish(failure)
     for batch in withdrawal.batches {
       batch.finish(failure.ofLaterBatch)
-      // Wakes its leader, which waits for its turn.
+      // Wakes the batch's leader, which waits for the turn.
       batch.giveTurn()
     }
   }
 
-  /// Takes no more commits. Called while none is in progress.
+  /// Refuses all further commits. Called while no commit is in progress.
   func refuse(because cause: JournalError) {
     queue.withLock { $0.refuse(.poisoned(cause)) }
     options.note(.error, "the journal takes no more commits until it is opened again", cause: cause)
   }
 
-  /// Ends the leading thread after its batches.
+  /// Ends the background thread once it has led its batches.
   func close() { leader.close() }
 }

@@ -4,15 +4,16 @@ import Synchronization
 
 /// The commits that one flush makes durable together, and the threads that wait for them.
 ///
-/// One thread leads it: it waits for the previous batch, closes this one, writes, and wakes the others. Commits that
-/// arrive during a flush join the next batch: group commit. The entries to write are in the ``CommitQueue``.
+/// One thread leads a batch: it waits for the previous batch, takes this batch from the queue, writes it, and wakes the
+/// other threads. Commits that arrive during a flush join the next batch (group commit). The entries to write are in
+/// the ``CommitQueue``.
 ///
 /// Safe to use from any thread.
 final class CommitBatch: Sendable {
   /// Signaled when the previous batch is done.
   private let turn = DispatchSemaphore(value: 0)
   private let isTurnGiven = Atomic<Bool>(false)
-  /// Left when this batch is done. A group, because any number of threads can wait for it without a lock.
+  /// Entered until this batch is done. Any number of threads can wait for a dispatch group without a lock.
   private let done = DispatchGroup()
   private let outcome = Lock<Outcome>(Outcome())
   private let hasFailed = Atomic<Bool>(false)
@@ -23,7 +24,7 @@ final class CommitBatch: Sendable {
     var waiting: [CheckedContinuation<CommitFailure?, Never>] = []
   }
 
-  /// Called when the first commit enters, before any waits.
+  /// Called when the first commit joins this batch, before any thread waits for the batch.
   func begin() { done.enter() }
 
   /// Lets the leader of this batch write. Called once.
@@ -32,11 +33,12 @@ final class CommitBatch: Sendable {
     turn.signal()
   }
 
-  /// Whether no earlier batch is in progress any more.
+  /// Whether the leader of this batch may write: earlier batches were sent or written.
   var hasTurn: Bool { isTurnGiven.load(ordering: .relaxed) }
 
-  /// Called by the leader, once.
-  /// - Returns: false if there is nothing to write any more, because the previous batch failed, and this one with it.
+  /// Waits until this batch may be written. Called by the leader, once.
+  /// - Returns: false if there is nothing to write, because an earlier batch failed and the entries of this one were
+  ///   withdrawn.
   func waitForTurn() -> Bool {
     turn.wait()
     return !hasFailed.load(ordering: .acquiring)
@@ -55,8 +57,8 @@ final class CommitBatch: Sendable {
     for continuation in waiting { continuation.resume(returning: failure) }
   }
 
-  /// Blocks until the outcome is known.
-  /// - Returns: nil if the batch is durable.
+  /// Blocks until the outcome of the batch is known.
+  /// - Returns: why the batch failed; nil if it is durable.
   func wait() -> CommitFailure? {
     done.wait()
     // A batch nearly always succeeds, and then the many threads that wake at once need no lock.

@@ -5,16 +5,16 @@ struct CommitClock {
   private static let day: Int64 = 86_400_000_000
   private static let year: Int64 = 31_556_952_000_000
 
-  /// Never earlier than that of the previous entry.
+  /// The date that orders entries: never earlier than the previous entry's date.
   let date: Timestamp
   let clockDate: Timestamp
   let warning: ClockWarning?
 
   /// - Parameters:
-  ///   - given: the caller's date; by default the clock's.
+  ///   - given: the caller's date; nil to use `now`.
   ///   - head: the previous entry.
-  ///   - lastWrite: when the journal's files were written last, by the clock. It is asked for only if the date is far
-  ///     ahead of the previous entry.
+  ///   - lastWrite: when the journal's files were last written, by the clock. Called only if `now` is used and is more
+  ///     than a year after the previous entry's date.
   init(
     _ given: Timestamp?, after head: Head, lastWrite: () -> Timestamp? = { nil }, now: Timestamp = .now
   ) {
@@ -23,10 +23,10 @@ struct CommitClock {
     let previous = head.revision == 0 ? nil : head.timestamp
     date = max(clockDate, previous ?? clockDate)
     self.clockDate = clockDate
-    // Both have years of four digits, so the difference can't overflow.
+    // Both dates have years of four digits, so the difference can't overflow.
     let behind = date.microseconds - clockDate.microseconds
     var (base, limit) = given == nil ? (previous ?? now, Self.year) : (now, Self.day)
-    // After an import, the newest entry is old, but the clock is as it was.
+    // After an import, the newest entry may have an old date although the clock is right.
     if given == nil, clockDate.microseconds - base.microseconds > limit, let written = lastWrite() {
       base = max(base, written)
     }

@@ -1,4 +1,4 @@
-/// Why a batch could not be stored, and what that means for its commits and for those that build on them.
+/// Why a batch could not be stored, and what follows for its commits and for the commits that build on them.
 package struct CommitFailure: Sendable {
   enum Consequence: Sendable {
     /// The bodies run again: another node has taken the revisions.
@@ -11,13 +11,13 @@ package struct CommitFailure: Sendable {
 
   /// The error of commits whose entries are in the batch.
   let error: JournalError
-  /// The error of commits that build on these. Nothing of them was written.
+  /// The error of later commits, which build on the batch. Nothing of these later commits was written.
   let later: JournalError
   let consequence: Consequence
   /// Whether the next append to the shared log is reserved for this node, so that no other node can append before it again.
   package var isTurnReserved = false
 
-  /// The same failure for a batch that was not tried, because it builds on the one that failed.
+  /// The failure of a later batch, which was not tried because it builds on the batch that failed.
   var ofLaterBatch: CommitFailure { CommitFailure(later, later, consequence) }
 
   private init(_ error: JournalError, _ later: JournalError, _ consequence: Consequence) {
@@ -28,8 +28,8 @@ package struct CommitFailure: Sendable {
 
   /// - Parameters:
   ///   - first: the revision of the first entry.
-  ///   - isShared: whether other nodes append to the log. Such a log is asked again before each append, and nearly every
-  ///     failure passes.
+  ///   - isShared: whether other nodes append to the log. Nearly every failure of such a log is temporary, so commits
+  ///     continue.
   package init(_ failure: AppendFailure, first: Revision?, isShared: Bool) {
     let cause = failure.cause
     switch failure {
@@ -72,7 +72,7 @@ extension JournalError {
       cause: cause)
   }
 
-  /// The error of commits that a shortage has kept from being written.
+  /// The error of commits that were not written because of a shortage.
   static func nothingWritten(_ cause: JournalError?) -> JournalError {
     JournalError(
       .outOfResources,

@@ -1,21 +1,21 @@
 import Locks
 
-/// The log as commits need it: what appending means for those who wait, and what other nodes add.
+/// The log to which commits are appended. In a shared journal, other nodes append to it too.
 ///
-/// ``LocalCommits`` only appends. A ``MultiWriterLog``, to which other nodes append too, makes another one.
+/// ``LocalCommits`` is the implementation for a log of one process. A ``MultiWriterLog`` makes its own.
 package protocol CommitLog: Sendable {
   /// Whether other nodes append too, so that bodies may have to run again.
   var isShared: Bool { get }
 
-  /// The newest entry of another node that can be applied; 0 if there is none.
+  /// The revision of the newest fetched entry of another node; 0 if there is none.
   var fetched: Revision { get }
 
   /// Whether another node has stored the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool
 
-  /// Waits for other nodes, after the turn of the batch and before it is taken from the queue. Meanwhile, more commits
-  /// join it.
-  /// - Parameter first: the revision of its first entry; nil if commits are refused.
+  /// Waits until this node may append the oldest batch, which stays in the queue meanwhile, so that more commits join
+  /// it.
+  /// - Parameter first: returns the revision of the batch's first entry, or nil if commits are refused.
   /// - Returns: why the batch can't be appended; nil if it can.
   func awaitTurn(before first: () -> Revision?) -> AppendFailure?
 
@@ -27,24 +27,24 @@ package protocol CommitLog: Sendable {
   /// - Parameter isNextWaiting: whether the queue has a next batch.
   func endsLater(_ work: CommitQueue.Work, isNextWaiting: () -> Bool) -> Bool
 
-  /// What a failed append means.
+  /// What a failed append means for the commits.
   /// - Parameter first: the revision of the first entry of the batch.
   func meaning(of failure: AppendFailure, first: Revision?) -> CommitFailure
 
-  /// Called when bodies have to run again, before their callers wake.
-  /// - Parameter count: the number of their entries.
+  /// Called when bodies have to run again, before the callers of these bodies wake.
+  /// - Parameter count: the number of entries whose bodies have to run again.
   func bodiesRunAgain(_ count: Int, isTurnReserved: Bool)
 
-  /// Called when one of them has run again, or will not.
+  /// Called when one of these bodies has run again, or will not run again.
   func hasRunAgain(isQueueEmpty: () -> Bool)
 }
 
 extension CommitQueue.Work {
-  /// Makes the names of the blobs durable that the entries name.
+  /// Makes the blobs that the entries name durable, by flushing the folder of blobs.
   package func flushBlobs(in store: BlobStore) throws(AppendFailure) {
     if blobs.isEmpty { return }
     do throws(JournalError) { try store.flush() } catch {
-      // After a failed flush, even one that failed for a shortage, another may succeed although data was lost.
+      // After any failed flush, even for a shortage, the next flush may succeed although data was lost.
       throw .refused(.poisoned(error))
     }
   }
@@ -53,7 +53,7 @@ extension CommitQueue.Work {
 /// A log to which only this process appends. An erasure or a pruning replaces it while no batch is in progress.
 final class LocalCommits: CommitLog {
   private let blobs: BlobStore
-  /// The rate limiter is told of each append.
+  /// The log, and the rate limiter that is notified of each append.
   private let current: Lock<(log: any EntryLog, rateLimiter: RateLimiter)>
 
   init(_ log: any EntryLog, blobs: BlobStore, rateLimiter: RateLimiter) {

@@ -14,11 +14,11 @@ public import Foundation
 /// 1. Each body sees the changes of the bodies before it, although they may not be durable yet. Readers see only durable
 ///    entries.
 /// 2. Entries are stored in the order of their commits, and a flush stores one or more of them.
-/// 3. If an entry can't be stored, none of the later ones is, and the pipeline ends. So the stored entries of a pipeline
+/// 3. If an entry can't be stored, no later entry is stored, and the pipeline ends. So the stored entries of a pipeline
 ///    are always its first ones.
 /// 4. A commit waits while more than two flushes of the pipeline are outstanding, which bounds the memory.
 ///
-/// `Journal.withPipeline` makes one. It can't leave the closure.
+/// `Journal.withPipeline` passes a pipeline to its closure. The pipeline can't leave the closure.
 public struct CommitPipeline<State: EventSourced>: ~Copyable {
   @usableFromInline let committer: Committer<State>
   @usableFromInline var progress: CommitProgress
@@ -28,7 +28,7 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
   init(_ journal: Journal<State>, waits: Bool) throws {
     // Swift 6.3 destroys `progress` before it is set if its value is computed from `self.committer`.
     let committer = try waits ? journal.openCommitter() : journal.writing()
-    // In a shared journal, a body may have to run again, and it is only valid during the call.
+    // In a shared journal, a body may have to run again, but is valid only during the call. So each commit waits there.
     let isPipeline = !waits && !committer.isShared
     self.committer = committer
     progress = CommitProgress(isPipeline: isPipeline)
@@ -36,11 +36,11 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
 
   /// Runs a body and returns before its entry is durable.
   ///
-  /// In a shared journal, where another node may commit first, it waits until the entry is stored.
-  /// The parameters are those of `Journal.commit`.
+  /// In a shared journal, where another node may commit first, the call waits until the entry is stored. The parameters
+  /// are those of `Journal.commit`.
   /// - Returns: what the body returned, and the revision of its entry. Neither is durable before the pipeline has ended.
   /// - Throws: what `commit` throws. If the error is about this commit, for example because its body has thrown, the
-  ///   pipeline takes further ones. If an earlier entry could not be stored, this commit and all later ones throw
+  ///   pipeline takes further commits. If an earlier entry could not be stored, this commit and all later ones throw
   ///   the error of that entry.
   @discardableResult
   @inlinable
@@ -50,11 +50,11 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
   ) throws -> Commit<Value> {
     var value: Value?
     let request = try CommitRequest(author, note, metadata, date, expecting, runsOnce)
-    // The compiler knows the type of the value here. In the committer, it would be looked up for each commit.
+    // The value is kept here, where the compiler knows its type. The committer would look up the type for each commit.
     return try committer.commit(request, in: &progress) { value = try body(&$0) }.with(value)
   }
 
-  /// The same in a task: suspends where the blocking method blocks.
+  /// Runs a body from a task, which suspends while the blocking `commit` would block a thread.
   @discardableResult
   @inlinable
   nonisolated(nonsending) public mutating func commit<Value>(

@@ -1,52 +1,54 @@
 /// Decides what one caller does next: run a body, wait for a batch, or return.
 ///
-/// A caller of `Journal.commit` waits for its own batch, and runs the body again if another node has taken the revision. A
-/// pipeline returns before its entries are durable, waits while more than two of its batches are outstanding, and ends at the
-/// first batch that failed.
+/// A caller of `Journal.commit` waits for its own batch, and runs the body again if another node has taken the
+/// revision. A pipeline returns before its entries are durable, waits while more than two of its batches are
+/// outstanding, and ends at the first batch that fails.
 ///
-/// A value that does nothing: the ``Committer`` runs and waits, and tells it the outcome.
+/// A value without side effects: the ``Committer`` carries out each step and reports its outcome.
 @usableFromInline
 struct CommitProgress {
   enum Step {
-    /// Run the body under the write lock. Then comes ``ran(_:)`` or ``refused(because:)``.
+    /// Run the body under the write lock. Then call ``ran(_:)`` or ``refused(because:)``.
     case run
-    /// Wait for a batch. Then comes ``ended(_:)``.
+    /// Wait for a batch. Then call ``ended(_:)``.
     case wait(CommitBatch)
-    /// Return.
+    /// Return the result of the commit.
     case end(PreparedCommit)
   }
 
-  /// Entries were withdrawn, perhaps some that a commit of a pipeline builds on.
+  /// Entries were withdrawn since the pipeline's newest commit, perhaps entries of the pipeline.
   struct EarlierCommitIsWithdrawn: Error {}
 
-  /// A pipeline's outstanding batches: one that is written, and one that fills meanwhile.
+  /// The most outstanding batches of a pipeline: one is written while the other one fills.
   private static let batchLimit = 2
-  /// A body that has lost gets a reserved turn, so only failures and slow bodies make it lose again.
+  /// The most runs of a body. A body whose revision another node took gets a reserved turn, and loses again only if the
+  /// append fails or the body is slow.
   private static let runLimit = 8
 
   let isPipeline: Bool
 
-  // Of the pipeline.
+  // The state of a pipeline.
 
-  /// The batches that may not be durable yet, in order, and the revision of the pipeline's first entry in each. It is nil
-  /// if bodies without an entry have only seen entries of others.
+  /// The batches that may not be durable yet, oldest first, each with the revision of the pipeline's first entry in it.
+  /// The revision is nil if the pipeline has no entry there, and its bodies have only read entries of other callers.
   private var batches: [(batch: CommitBatch, first: Revision?)] = []
-  /// How many of them may be outstanding before the next step.
+  /// The number of batches that may be outstanding when the next body runs.
   private var limit = batchLimit
-  /// Why the pipeline has ended.
+  /// Why the pipeline has ended; nil while it takes commits.
   private var failure: JournalError?
-  /// Why a commit was refused, unless an earlier entry has failed.
+  /// The error of a refused commit. It is thrown when all earlier batches are durable; if one fails, its error is
+  /// thrown instead.
   private var refusal: (any Error)?
-  /// How often entries had been withdrawn when the newest commit was accepted; nil if everything before is durable.
+  /// The queue's withdrawal count when the newest commit was accepted; nil if all earlier commits are durable.
   private(set) var withdrawalCount: Int?
 
-  // Of the commit in progress.
+  // The state of the commit in progress.
 
-  /// What is returned when its batch is durable.
+  /// The result to return when its batch is durable; nil if the caller waits for no batch of its own.
   private var prepared: PreparedCommit?
   private var runsOnce = false
   private var runCount = 0
-  /// Whether its entry has lost its revision to another node, and the body has not run again.
+  /// Whether the entry has lost its revision to another node, and the body has not run again since.
   var hasLost = false
 
   init(isPipeline: Bool) { self.isPipeline = isPipeline }
@@ -56,7 +58,7 @@ struct CommitProgress {
     return try next()
   }
 
-  /// Begins the end of the pipeline: everything must be durable. It ends at the step `run`.
+  /// Begins the end of the pipeline. At the step `run`, all its batches are durable.
   mutating func finish() throws -> Step {
     limit = 0
     return try next()
@@ -89,7 +91,7 @@ struct CommitProgress {
     return .end(prepared)
   }
 
-  /// The body did not run, or its entry was not accepted.
+  /// Decides the next step if the body did not run, or its entry was not accepted.
   mutating func refused(because error: any Error) throws -> Step {
     guard isPipeline else { throw error }
     // If an entry of the pipeline was the first that failed, its error says more.
@@ -102,7 +104,8 @@ struct CommitProgress {
     return try next()
   }
 
-  /// The batch of the step before is durable, or has failed.
+  /// Decides the next step after the wait for a batch.
+  /// - Parameter failure: nil if the batch is durable.
   mutating func ended(_ failure: CommitFailure?) throws -> Step {
     if let prepared {
       self.prepared = nil
@@ -143,22 +146,22 @@ struct CommitProgress {
 
 /// The result of a body.
 ///
-/// The type does not depend on the state. This code can't be specialized for an app's types, so each type that depends on
-/// them is looked up at run time. With such types here and in the queue, these lookups took a sixth of the time of a
-/// commit of one event.
+/// The type is not generic. The engine's code is not specialized for an app's state, so types that are generic over the
+/// state are looked up at run time. When this type and the queue were generic, the lookups took a sixth of the time of
+/// a commit of one event.
 struct PreparedCommit {
   let outcome: Result<Commit<Void>, any Error>
-  /// The batch that must be durable before the outcome is reported; nil if it is durable.
+  /// The batch that must be durable before the outcome is reported; nil if the outcome can be reported now.
   let batch: CommitBatch?
-  /// Whether the caller must have the batch written.
+  /// Whether the caller must lead the batch.
   var leads = false
-  /// How often entries had been withdrawn when it was accepted.
+  /// The queue's withdrawal count when the commit was accepted.
   let withdrawalCount: Int
-  /// The version before. The caller releases it without the write lock, because freeing what only it has takes a tenth
-  /// of the time of a small commit.
+  /// The previous version. The caller releases it without the write lock, because freeing the nodes that no other
+  /// version shares takes a tenth of the time of a small commit.
   var base: AnyObject?
 
-  /// The revision of the entry that the body made, if it made one.
+  /// The revision of the entry that the body made; nil if it made none.
   var ownRevision: Revision? {
     if case .success(let commit) = outcome, !commit.isEmpty { commit.revision } else { nil }
   }

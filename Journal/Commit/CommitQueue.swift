@@ -1,22 +1,22 @@
 /// Decides about accepted entries that are not yet written: which batch they join, who leads it, and what is withdrawn.
 ///
-/// 1. There is always a last batch, which new entries join; the batches before it were closed because they are large.
+/// 1. There is always a last batch, which new entries join. Earlier batches were closed because they are large.
 /// 2. The first commit in a batch leads it, or has it led by another thread.
-/// 3. If a batch fails, all entries accepted since are withdrawn, because they build on its entries.
+/// 3. If a batch fails, all entries accepted after it are withdrawn, because they build on its entries.
 ///
-/// A value that does nothing: ``BatchWriter`` writes and wakes what this returns.
+/// A value without side effects: ``BatchWriter`` writes the batches and wakes their callers.
 package struct CommitQueue: Sendable {
   package struct Work: Sendable {
     let batch = CommitBatch()
     package var entries: [SealedEntry] = []
     var eventCount = 0
     var byteCount = 0
-    /// The blobs that they name, which must be durable first.
+    /// The blobs that the entries name. They must be durable before the entries are written.
     package var blobs: Set<Blob> = []
-    /// Shows readers the state after the newest of them.
+    /// Shows readers the state after the newest of the entries.
     var publish: @Sendable (_ eventCount: Int) -> Void = { _ in }
 
-    /// Shows readers what is durable now, and wakes the callers.
+    /// Called when the entries are durable: shows them to readers, and wakes the callers.
     package func end() {
       publish(eventCount)
       batch.finish(nil)
@@ -24,28 +24,29 @@ package struct CommitQueue: Sendable {
   }
 
   struct Withdrawal {
-    /// The batches with entries that were not tried, in order.
+    /// The batches whose entries were accepted and not written, oldest first.
     let batches: [CommitBatch]
     let entryCount: Int
-    /// The batch that new entries join, and that can be led now.
+    /// The new and empty last batch. Its leader may write at once.
     let next: CommitBatch
-    /// Whether commits are refused from now on, and were not before.
+    /// Whether this withdrawal is the one that ends all commits.
     let endsCommits: Bool
   }
 
-  /// The most bytes of a batch, unless a single entry has more. It bounds the memory of a batch.
+  /// The most bytes of a batch, unless a single entry has more. The limit bounds the memory of a batch.
   private let batchByteLimit: Int
   private let appendByteLimit: Int
-  /// Whether the turn to append is reserved for the next batch. That batch may then be as large as an append: its
-  /// entries keep their revisions, and those of a later batch may lose them.
+  /// Whether the turn to append is reserved for the next batch. That batch may then be as large as an append, because
+  /// its entries are sure to keep their revisions. Entries of a later batch may lose theirs to another node.
   private var isTurnReserved = false
 
-  /// The batch that new entries join. Not in the array: with one batch, as nearly always, nothing is moved in memory.
+  /// The batch that new entries join. The batch is not in `closed`, so that the usual case of one batch moves nothing
+  /// in memory.
   private var last = Work()
-  /// The batches before it, the oldest first.
+  /// The batches before `last`, oldest first.
   private var closed: [Work] = []
   private(set) var refusal: JournalError?
-  /// How often accepted entries were withdrawn.
+  /// The number of times that accepted entries were withdrawn.
   private(set) var withdrawalCount = 0
 
   init(_ limits: LogLimits) {
@@ -55,8 +56,8 @@ package struct CommitQueue: Sendable {
 
   /// Adds an entry to a batch.
   /// - Parameters:
-  ///   - withdrawalCount: how often entries had been withdrawn when the state was accepted that this entry follows.
-  ///   - publish: called when the batch is durable, with its number of events, if no other entry follows in it.
+  ///   - withdrawalCount: the queue's ``withdrawalCount`` when the state before this entry was accepted.
+  ///   - publish: called with the batch's number of events when the batch is durable, if this entry is its last.
   /// - Returns: the batch, and whether the caller leads it.
   /// - Throws: ``JournalError`` if commits are refused, or if the state that the entry follows was withdrawn.
   mutating func enter(
@@ -80,7 +81,7 @@ package struct CommitQueue: Sendable {
     return (last.batch, leads)
   }
 
-  /// Takes the oldest batch for its leader, and returns the one after it.
+  /// Removes and returns the oldest batch, for its leader, together with the next batch.
   mutating func takeFirst() -> (Work, next: CommitBatch) {
     isTurnReserved = false
     if !closed.isEmpty { return (closed.removeFirst(), firstBatch) }
@@ -95,7 +96,7 @@ package struct CommitQueue: Sendable {
 
   var firstRevision: Revision? { (closed.first ?? last).entries.first?.revision }
 
-  /// Withdraws everything accepted, because it builds on entries that could not be written.
+  /// Withdraws all accepted entries, because they build on entries that could not be written.
   mutating func withdraw(because failure: CommitFailure) -> Withdrawal {
     let works = (closed + [last]).filter { !$0.entries.isEmpty }
     closed = []

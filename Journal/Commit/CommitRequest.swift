@@ -11,10 +11,10 @@ struct CommitRequest: Sendable {
   /// Nil means the current date.
   let date: Timestamp?
   let expecting: [Expectation]
-  /// Whether the body may run only once, even if another node was faster.
+  /// Whether the body must not run again if another node commits first.
   let runsOnce: Bool
 
-  /// - Throws: ``JournalError`` with code `tooLarge` if its texts exceed the limit of an entry.
+  /// - Throws: ``JournalError`` with code `tooLarge` if the texts exceed ``textByteLimit``.
   @usableFromInline
   init(
     _ author: String, _ note: String, _ metadata: [String: String], _ date: Date?,
@@ -41,7 +41,7 @@ struct CommitRequest: Sendable {
         + "large texts in an entity or an image")
   }
 
-  /// The dates of the entry that follows another.
+  /// The dates of the entry after `head`.
   /// - Throws: ``JournalError`` with code `rejected` for an invalid year.
   func clock(
     after head: Head, lastWrite: () -> Timestamp? = { nil }, now: Timestamp = .now

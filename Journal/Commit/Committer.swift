@@ -5,15 +5,15 @@ import Locks
 /// Runs bodies, makes entries of them, and has the entries made durable.
 ///
 /// 1. Bodies run one at a time, each on the state after the previous one (``WriteLock``).
-/// 2. An entry is sealed under the same lock, so the chain of digests is in the order of bodies.
+/// 2. Entries are sealed under the write lock too, so the chain of digests is in the order of bodies.
 /// 3. Entries wait in the queue; a batch of them becomes one append and one flush (``CommitQueue``, ``BatchWriter``).
 /// 4. Readers see a state after its entry is durable, and never before.
-/// 5. If nothing of a batch was written because of a shortage, everything accepted is withdrawn, and the next body
-///    starts from the durable state. After any other failed write, nothing more is written, except in a shared journal,
-///    which asks its log again (``CommitFailure``).
+/// 5. If a shortage keeps a batch from being written, all accepted entries are withdrawn, and the next body starts from
+///    the durable state. After any other failed write, no more commits are taken, except in a shared journal, where
+///    most failures are temporary (``CommitFailure``).
 /// 6. ``CommitProgress`` decides when a caller waits, runs its body again, or returns.
-/// 7. A shared log adds to that (``CommitLog``): if another node has taken the revision of a batch, the turn to append is
-///    reserved, everything accepted is withdrawn, the other nodes' commits are applied, and the bodies run again.
+/// 7. In a shared journal, another node may take the revision of a batch (``CommitLog``). Then the turn to append is
+///    reserved, all accepted entries are withdrawn, the other nodes' commits are applied, and the bodies run again.
 ///
 /// Safe to use from any thread. Locks are taken in this order: write lock, turn, queue, keeper,
 /// published.
@@ -22,14 +22,15 @@ final class Committer<State: EventSourced>: Sendable {
   /// The version that the next body starts from, durable or not.
   struct Accepted: Sendable {
     var version: Version<State>
-    /// The batch of the newest entry; nil if none is in progress.
+    /// The batch of the newest entry; nil if that entry is known to be durable.
     var batch: CommitBatch?
-    /// How often entries had been withdrawn when this was accepted.
+    /// The queue's withdrawal count when `version` was accepted.
     var withdrawalCount = 0
     var salts = RandomBytes()
     /// Notified of each published version, in order.
     var keeper: LayerKeeper<State>
-    /// The newest requested checkpoint, and the accepted entry that has it; nil if the next entry gets it.
+    /// The newest requested checkpoint, and the accepted entry that carries it; `carrier` is nil if the next entry is
+    /// to carry it.
     var checkpoint: (value: Checkpoint, carrier: Revision?)?
 
     var dueCheckpoint: Checkpoint? { checkpoint?.carrier == nil ? checkpoint?.value : nil }
@@ -37,14 +38,14 @@ final class Committer<State: EventSourced>: Sendable {
 
   private let id: JournalID
   private let process = System.process
-  /// The version of the model that commits.
+  /// The version of the app's model, which every new entry records.
   private let schemaVersion: Int
   private let entryByteLimit: Int
   private let log: any CommitLog
   /// Replays the commits of other nodes.
   private let replay: Replay<State>
   private let blobs: BlobStore
-  /// When the journal's files were written last, by the clock.
+  /// When the journal's files were last written, by the clock.
   private let lastWrite: @Sendable () -> Timestamp?
   private let options: JournalOptions
   let writeLock: WriteLock<Accepted>
@@ -73,7 +74,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   // MARK: Committing
 
-  /// Runs a body, and returns when its entry is durable or, in a pipeline, when it was accepted.
+  /// Runs a body, and returns when its entry is durable or, in a pipeline, when the entry was accepted.
   @usableFromInline
   func commit(
     _ request: CommitRequest, in progress: inout CommitProgress, _ body: (inout Draft<State>) throws -> Void
@@ -97,7 +98,7 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// Like the blocking call, but suspends while other bodies run or a flush is in progress.
+  /// Commits from a task, which suspends while other bodies run or a flush is in progress.
   @usableFromInline
   nonisolated(nonsending) func commit(
     _ request: CommitRequest, in progress: inout CommitProgress, _ body: (inout Draft<State>) throws -> Void
@@ -126,7 +127,7 @@ final class Committer<State: EventSourced>: Sendable {
     return try prepared.outcome.get()
   }
 
-  /// Reports that a body that had to run again has done so, or will not.
+  /// Reports to the log that a body that had to run again has run again, or will not.
   private func reportRun(_ progress: inout CommitProgress) {
     guard progress.hasLost else { return }
     progress.hasLost = false
@@ -139,7 +140,7 @@ final class Committer<State: EventSourced>: Sendable {
     _ request: CommitRequest, _ body: (inout Draft<State>) throws -> Void, on accepted: inout Accepted,
     _ progress: inout CommitProgress, isTask: Bool
   ) throws -> PreparedCommit {
-    // Only when the entry is in the queue: an append may wait for the bodies that run again.
+    // Reports last, when the entry is in the queue, because an append may wait for the bodies that run again.
     defer { reportRun(&progress) }
     try update(&accepted)
     if let seen = progress.withdrawalCount, seen != accepted.withdrawalCount {
@@ -148,20 +149,20 @@ final class Committer<State: EventSourced>: Sendable {
     try applyFetched(to: &accepted)
     var prepared: PreparedCommit
     do { prepared = try run(body, of: request, on: &accepted) } catch {
-      // The state that the body saw, or the revision of a conflict, may not be durable yet.
+      // The error may depend on entries that are not durable yet, so it is thrown after their batch.
       prepared = PreparedCommit(
         outcome: .failure(error), batch: accepted.batch, withdrawalCount: accepted.withdrawalCount)
     }
     // While another batch is written, this thread would only sleep until its turn, and then compete with all threads
-    // that the other batch has woken. With 64 callers, that took a sixth of the time. It is passed on with the write lock
-    // held, because the thread that leads one batch after the other must get them in their order.
+    // that the other batch wakes. With 64 callers, that took a sixth of the time. The batch is handed over with the
+    // write lock held, so that the background thread gets the batches in their order.
     if prepared.leads, let batch = prepared.batch, isTask || progress.isPipeline || !batch.hasTurn {
       prepared.leads = !writer.leadInBackground(batch)
     }
     return prepared
   }
 
-  /// Forgets accepted entries that were withdrawn.
+  /// Returns to the published version if accepted entries were withdrawn.
   /// - Throws: ``JournalError`` if no more commits are taken.
   func update(_ accepted: inout Accepted) throws(JournalError) {
     let count = try writer.queue.withLock { queue throws(JournalError) in
@@ -172,7 +173,7 @@ final class Committer<State: EventSourced>: Sendable {
     accepted.withdrawalCount = count
     accepted.version = published.version
     accepted.batch = nil
-    // Otherwise a requested checkpoint would be lost.
+    // If the carrier of the checkpoint was withdrawn, the next entry must carry it.
     if accepted.checkpoint?.carrier ?? 0 > accepted.version.revision { accepted.checkpoint?.carrier = nil }
     accepted.keeper.withdraw(to: accepted.version)
   }
@@ -182,7 +183,7 @@ final class Committer<State: EventSourced>: Sendable {
   ) throws -> PreparedCommit {
     let (base, keeper) = (accepted.version, accepted.keeper)
     let revision = base.revision + 1
-    // Only a forged history comes so far.
+    // Only a forged history has so many entries.
     guard revision < NumberLimit.revision else {
       throw JournalError(.tooLarge, "a journal has \(NumberLimit.revision - 1) entries at most")
     }
@@ -192,7 +193,7 @@ final class Committer<State: EventSourced>: Sendable {
       try request.check(base)
       try body(&draft)
     }
-    // Nothing derived from an incomplete state may be written or reported.
+    // If a layer could not be read, the state was incomplete. Nothing derived from it must be written or reported.
     try keeper.faults.check()
     try result.get()
     let plans = draft.plans
@@ -223,7 +224,7 @@ final class Committer<State: EventSourced>: Sendable {
       EventTally(
         count: events.count, additionCount: events.count { $0.operation == .add },
         byteCount: entry.bytes.count))
-    // The previous batch may have failed while the body ran; then this entry can't be written.
+    // If an earlier batch has failed while the body ran, this throws, because the entry can't be written.
     let (batch, leads) = try writer.queue.withLock { queue throws(JournalError) in
       try queue.enter(
         entry, eventCount: events.count, blobs: named, after: accepted.withdrawalCount
@@ -246,7 +247,7 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   /// Fails unless the blobs that the events name exist.
-  /// - Returns: these blobs.
+  /// - Returns: the blobs that the events name.
   private func checkBlobs(_ events: [JournalEvent], _ state: State) throws(JournalError) -> Set<Blob> {
     var named: Set<Blob> = []
     for event in events {
@@ -267,13 +268,14 @@ final class Committer<State: EventSourced>: Sendable {
   }
 
   private func publish(_ version: Version<State>, eventCount: Int, _ keeper: LayerKeeper<State>) {
-    // The keeper first, because versions of other nodes may follow as soon as it is published.
+    // The keeper comes first: once a version is published, another thread may already store the version after it.
     keeper.store(version, eventCount: eventCount, freezing: freezeRest)
     published.publish(version)
   }
 
-  /// Puts the digest of a state into the next entry.
-  /// - Parameter keeper: that of the log that made the state. The state of a log that was replaced may differ.
+  /// Has the next entry carry a checkpoint: the digest of an earlier state.
+  /// - Parameter keeper: the keeper of the log that the state is from. If that log was replaced, the checkpoint is
+  ///   ignored, because the state of the new log may differ.
   func note(_ checkpoint: Checkpoint, of keeper: LayerKeeper<State>) {
     try? writeLock.take { accepted in
       if accepted.keeper === keeper { accepted.checkpoint = (checkpoint, nil) }
@@ -282,7 +284,8 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Freezes the changes of the newest version above its layers, if no commit is in progress.
   ///
-  /// A commit without an entry does so too: the keeper may have found the write lock taken by its body.
+  /// Also called after each commit without an entry, whose body may have held the write lock when the keeper tried to
+  /// freeze.
   func freezeRest() {
     _ = try? writeLock.takeIfFree { accepted in
       // Changes in progress are frozen by their own commit or by the next.
@@ -299,7 +302,8 @@ final class Committer<State: EventSourced>: Sendable {
   /// Applies the commits of other nodes that the log has fetched so far.
   func applyFetched() throws {
     let newest = log.fetched
-    // Under constant commits, some of this node are always under way: this waits for them.
+    // Under constant commits, some commits of this node are always in progress, so each round waits for the newest
+    // batch.
     while published.version.revision < newest {
       let batch = try writeLock.take { accepted in
         try update(&accepted)
@@ -307,13 +311,13 @@ final class Committer<State: EventSourced>: Sendable {
         try applyFetched(to: &accepted, atMost: ReplayStep.limit)
         return nil
       }
-      // The batch becomes durable, or fails and is withdrawn.
+      // After the wait, the batch is durable or withdrawn.
       _ = batch?.wait()
     }
   }
 
-  /// Called with the write lock held. Does nothing while entries of this node are in progress, because these either
-  /// follow the fetched ones, or fail and are withdrawn.
+  /// Applies the fetched entries, but at most `count`. Called with the write lock held. Does nothing while entries of
+  /// this node are in progress, because these become durable first, or are withdrawn.
   private func applyFetched(to accepted: inout Accepted, atMost count: Int = .max) throws(JournalError) {
     let newest = log.fetched
     guard newest > accepted.version.revision, !isUnderWay(accepted) else { return }
@@ -346,9 +350,10 @@ final class Committer<State: EventSourced>: Sendable {
     try writeLock.take { accepted in try update(&accepted) }
   }
 
-  /// Replaces the log to which commits are appended. Meanwhile, no commit is in progress, and further ones wait.
-  /// - Parameter replace: makes the new log of what is durable, and returns it with its newest version. If it throws,
-  ///   commits continue with the old log.
+  /// Replaces the log to which commits are appended. During the replacement, no commit is in progress, and new ones
+  /// wait.
+  /// - Parameter replace: makes the new log of the durable entries, and returns it with its keeper and its newest
+  ///   version. If it throws, commits continue with the old log.
   func replaceLog(
     by replace: () throws -> (any EntryLog, LayerKeeper<State>, Version<State>)
   ) throws {
@@ -357,11 +362,11 @@ final class Committer<State: EventSourced>: Sendable {
     }
     try writeLock.take { accepted in
       try update(&accepted)
-      // If the batch fails, its entries are withdrawn, and only durable ones are left.
+      // If the batch fails, its entries are withdrawn, and only durable entries are left.
       if accepted.batch?.wait() != nil { try update(&accepted) }
       let new: (any EntryLog, LayerKeeper<State>, Version<State>)
       do { new = try replace() } catch {
-        // What is appended to the old log may not be in the journal's log after a power loss.
+        // After a power loss, the folder may have the new log, without entries that were appended to the old one.
         if let error = error as? JournalError, error.code == .outcomeUnknown { writer.refuse(because: error) }
         throw error
       }
@@ -370,15 +375,15 @@ final class Committer<State: EventSourced>: Sendable {
       accepted.version = version
       accepted.batch = nil
       accepted.keeper = keeper
-      // The digest of a state that may have had what was erased.
+      // The checkpoint's digest may be of a state with erased content.
       accepted.checkpoint = nil
     }
   }
 
   // MARK: Closing
 
-  /// Fails in a forked child of the process that opened the journal: it has none of the threads that write, and the
-  /// locks and files are its parent's.
+  /// Fails in a forked child of the process that opened the journal: the child has none of the threads that write, and
+  /// the locks and files are the parent's.
   func checkProcess() throws(JournalError) {
     if System.process != process {
       throw JournalError(
@@ -388,7 +393,7 @@ final class Committer<State: EventSourced>: Sendable {
     }
   }
 
-  /// Fails inside the body of a commit, for which the caller would wait.
+  /// Fails inside the body of a commit, because the caller would wait for that body's end.
   func checkIsOutsideOfBody(_ what: String) throws(JournalError) {
     if writeLock.isTakenByThisThread { throw JournalError(.wrongUse, "a commit's body \(what)") }
   }

@@ -30,13 +30,14 @@ final class Published<State: EventSourced>: Sendable {
     revision.raise(to: version.revision)
   }
 
-  /// Ends all waits, now and later: the journal was closed.
+  /// Ends all present and future waits, because the journal was closed.
   func close() {
     ending.withLock { $0.isClosed = true }
     revision.close()
   }
 
-  /// Ends all waits, now and later: what other processes commit can't be read any more. What was published before can.
+  /// Ends all present and future waits, because commits of other processes can't be read any more. The published
+  /// version can still be read.
   func end(because failure: JournalError) {
     ending.withLock { $0.failure = failure }
     revision.close()
@@ -44,6 +45,6 @@ final class Published<State: EventSourced>: Sendable {
 
   var isClosed: Bool { ending.withLock { $0.isClosed } }
 
-  /// Why waits have ended before the journal was closed.
+  /// Why waits ended before the journal was closed; nil if they did not.
   var failure: JournalError? { ending.withLock { $0.failure } }
 }

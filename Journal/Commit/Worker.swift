@@ -5,7 +5,7 @@ import Locks
 /// ``close()``.
 ///
 /// A Dispatch queue would wait forever for a thread that the system refuses, and Dispatch's timers end the process when
-/// no descriptor is left. Here the caller learns that a job can't be run.
+/// no descriptor is left. A `Worker` tells the caller that a job can't be run.
 ///
 /// Safe to use from any thread.
 final class Worker: Sendable {
@@ -15,7 +15,7 @@ final class Worker: Sendable {
     var isRunning = false
     var isClosed = false
     var jobs: [Job] = []
-    /// The delayed job, and its time.
+    /// The delayed job, and when it is due; nil if there is none.
     var later: (job: Job, due: DispatchTime)?
   }
 
@@ -28,13 +28,13 @@ final class Worker: Sendable {
   private let state = Lock(State())
   private let change = TimedSemaphore(value: 0)
 
-  /// Runs a job after all earlier ones.
+  /// Runs a job after all earlier jobs.
   /// - Returns: false if there is no thread for it.
   func run(_ job: @escaping Job) -> Bool {
     handIn { $0.jobs.append(job) }
   }
 
-  /// Runs a job in a second; does nothing if one is waiting already.
+  /// Runs a job after one second. Does nothing if a delayed job is waiting already.
   /// - Returns: false if there is no thread for it.
   func runLater(_ job: @escaping Job) -> Bool {
     if state.withLock({ $0.later != nil }) { return true }
@@ -67,7 +67,7 @@ final class Worker: Sendable {
     while true {
       switch state.withLock({ Self.next(&$0) }) {
       case .run(let job): job()
-      // After a spurious wakeup, it checks again.
+      // After a spurious wakeup, the loop checks the time again.
       case .wait(let time): _ = change.wait(timeout: time)
       case .end: return
       }

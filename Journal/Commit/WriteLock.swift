@@ -4,11 +4,11 @@ import Synchronization
 
 /// The write lock: runs one body at a time, and detects a commit inside a body.
 ///
-/// A thread that has to wait blocks; a task suspends. The lock is not passed to the next in line: any running thread or
-/// task may take it when it is released. Passing it would cost a context switch for each body.
+/// A thread that has to wait blocks; a task suspends. A released lock is not handed to the next waiter: any running
+/// thread or task may take it. Handing it over would cost a context switch for each body.
 final class WriteLock<Guarded: Sendable>: Sendable {
   private let guarded: Lock<Guarded>
-  /// The thread whose body is running, 0 if there is none.
+  /// The thread whose body is running; 0 if no body is running.
   private let owner = Atomic<UInt>(0)
   /// Tasks that found the lock taken.
   private let waiting = Lock(WaitingTasks())
@@ -17,7 +17,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
   init(_ guarded: Guarded) { self.guarded = Lock(guarded) }
 
   /// Waits for the lock and runs `body`.
-  /// - Throws: ``JournalError`` with code `wrongUse` inside another body of the same thread, which would deadlock; and
+  /// - Throws: ``JournalError`` with code `wrongUse` if called inside a body, where waiting would be a deadlock; and
   ///   what `body` throws.
   @inline(__always)
   func take<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result {
@@ -30,7 +30,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
     }
   }
 
-  /// The same for tasks, which suspend while they wait.
+  /// Waits for the lock and runs `body`, for tasks: suspends during the wait.
   nonisolated(nonsending) func takeSuspending<Result>(_ body: (inout Guarded) throws -> Result) async throws
     -> Result
   {
@@ -60,7 +60,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
     }
   }
 
-  /// Wakes the task that has waited longest, to try again. Called without the lock.
+  /// Wakes the task that has waited longest, which then tries to take the lock. Called without the lock.
   private func wakeNext() {
     guard waitingCount.load(ordering: .sequentiallyConsistent) > 0 else { return }
     guard let next = waiting.withLock({ $0.popFirst() }) else { return }
@@ -91,9 +91,9 @@ final class WriteLock<Guarded: Sendable>: Sendable {
 private struct WaitingTasks: Sendable {
   typealias Element = CheckedContinuation<Void, Never>
 
-  /// In the order of arrival.
+  /// The tasks that arrived last, in the order of arrival.
   private var newer: [Element] = []
-  /// Those that arrived earlier, the first one last.
+  /// The tasks that arrived before `newer`, in reverse order: the next task to wake is the last element.
   private var older: [Element] = []
 
   mutating func append(_ task: Element) { newer.append(task) }

@@ -1,23 +1,23 @@
 package import Files
 
-/// The open file of a blob, to read in pieces and to compare with the digest.
+/// The open file of a blob, which is read in pieces and compared with the blob's digest.
 package struct BlobFile: ~Copyable {
   /// The size of the pieces that are read, written and hashed.
   static let pieceByteCount = 1 << 20
 
   package let file: Files.File<JournalError>
   private let blob: Blob
-  /// The path for errors.
+  /// The path to name in errors.
   private let path: String
   private var hash = SHA256Hash()
   private var offset = 0
   private var isAtEnd = false
 
   /// - Parameters:
-  ///   - name: the name of the file, by default that of the blob.
-  ///   - path: the folder in errors.
-  /// - Throws: ``JournalError`` with code `damaged` if the folder has no plain file of that name and size; no other file
-  ///   is read.
+  ///   - name: the name of the file; by default, the digest of the blob.
+  ///   - path: the path of the folder, to name in errors.
+  /// - Throws: ``JournalError`` with code `damaged` if the folder has no plain file of that name and of the blob's
+  ///   size. Other files are not read.
   package init(
     _ blob: Blob, named name: String? = nil, in folder: Files.Folder<JournalError>?, at path: String
   ) throws(JournalError) {
@@ -44,8 +44,9 @@ package struct BlobFile: ~Copyable {
     }
   }
 
-  /// The next bytes; none at the end.
-  /// - Throws: ``JournalError``, at the end with code `damaged` if the bytes do not have the digest of the blob.
+  /// Reads the next bytes; returns an empty array at the end.
+  /// - Throws: ``JournalError``; at the end of the file, code `damaged` if the bytes do not have the digest of the
+  ///   blob.
   package mutating func next() throws(JournalError) -> [UInt8] {
     let count = min(Self.pieceByteCount, blob.byteCount - offset)
     let piece = count > 0 ? try file.piece(at: offset, byteCount: count) : []
@@ -62,7 +63,7 @@ package struct BlobFile: ~Copyable {
     return piece
   }
 
-  /// Reads all bytes, and fails if they do not have the digest.
+  /// Reads all bytes, and fails if they do not have the digest of the blob.
   consuming func check() throws(JournalError) {
     while try !next().isEmpty {}
   }
@@ -73,16 +74,16 @@ package struct BlobFile: ~Copyable {
   }
 }
 
-/// A new file in a folder of blobs. The drive writes each piece while the next one is made.
+/// A new file in a folder of blobs. The drive writes each piece while the caller makes the next one.
 ///
-/// Used by one thread at a time. Deinitializing it removes the file unless it was renamed.
+/// Used by one thread at a time. Deinitializing an unfinished blob removes its file unless the file was renamed.
 package final class UnfinishedBlob {
   private let folder: Folder
   let name = BlobNames.unfinished()
   private let file: File
   private(set) var byteCount = 0
-  /// Whether no more calls are accepted: after ``flush()``, and after any failure, because a file whose flush has failed
-  /// may seem to be whole at the next flush.
+  /// Whether further calls are refused. Set by ``flush()``, and by any failure, because after a failed flush the next
+  /// one may succeed although data was lost.
   private var isOver = false
   private var isRenamed = false
   private let process = System.process
@@ -93,7 +94,7 @@ package final class UnfinishedBlob {
   }
 
   deinit {
-    // A failure is harmless: the next opening removes the file. In a forked child, the file is its parent's.
+    // A failure is harmless: the next opening removes the file. In a forked child, the file belongs to the parent.
     if !isRenamed, System.process == process { try? folder.removeFile(name) }
   }
 
@@ -109,13 +110,13 @@ package final class UnfinishedBlob {
     isOver = false
   }
 
-  /// Returns when the drive has confirmed the bytes.
+  /// Flushes the file: returns when the drive has confirmed the bytes.
   func flush() throws(JournalError) {
     try end()
     try file.flush()
   }
 
-  /// Gives the flushed file its name. It replaces a file of that name, which may be damaged.
+  /// Gives the flushed file the name of a blob. An existing file of that name, which may be damaged, is replaced.
   func rename(to blob: Blob) throws(JournalError) {
     try folder.rename(name, to: blob.digest.hex)
     isRenamed = true
@@ -142,7 +143,7 @@ extension Files.Folder where Failure == JournalError {
     return status.kind == .file && status.byteCount == blob.byteCount
   }
 
-  /// The digests of the blobs in the folder, and the sizes of their files, in order.
+  /// The blobs in the folder, with the sizes of their files, in the order of their names.
   package func blobs() throws(JournalError) -> [Blob] {
     var found: [Blob] = []
     for name in try names() {
@@ -157,9 +158,9 @@ extension Files.Folder where Failure == JournalError {
   /// The bytes to leave free on a file system.
   private static var reserve: Int { 1 << 20 }
 
-  /// Fails if the disk says that it has no room for this many bytes.
+  /// Fails if the file system reports less free space than `byteCount` and a reserve.
   package func require(_ byteCount: Int, for what: String) throws(JournalError) {
-    // A damaged or forged file can name any size, so nothing is added to it.
+    // Nothing is added to `byteCount`, which could overflow: a damaged or forged file can name any size.
     guard let free = try freeByteCount(), free - Self.reserve < byteCount else { return }
     let needed = Self.reserve + min(byteCount, Int.max - Self.reserve)
     throw JournalError(

@@ -34,7 +34,8 @@ package enum BlobNames {
     return names.sorted()
   }
 
-  /// Like ``isDigest(_:)``, without making a string of each name.
+  /// Whether a name has 64 lowercase hexadecimal digits. Takes a C string, so that no string is made of each name in a
+  /// folder.
   static func hasFormOfDigest(_ name: UnsafePointer<CChar>) -> Bool {
     for index in 0..<64 {
       switch unsafe UInt8(bitPattern: name[index]) {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Where the images are that the nodes of a shared journal have added.
+/// The place to which the nodes of a shared journal add images.
 package protocol RemoteImages: Sendable {
   /// Calls `body` with the bytes of an image, in pieces.
-  /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if they are missing there or altered.
+  /// - Throws: what `body` throws, and ``JournalError``: `unreachable`; `damaged` if the bytes are missing or altered.
   func read(_ blob: Blob, _ body: ([UInt8]) throws -> Void) throws
 }
 
 extension BlobStore {
-  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, they are fetched from the
-  /// shared log and stored.
-  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if they are missing and the journal is not open for writing;
-  ///   `damaged`.
+  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, fetches and stores
+  /// missing bytes.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if the bytes are missing and the journal is not open for
+  ///   writing; `damaged`.
   package func bring(_ blob: Blob) throws {
     guard let shared, try !contains(blob) else { return }
     let writer = try writer()
@@ -22,7 +22,8 @@ extension BlobStore {
   /// Whether only other nodes have the bytes of an image, and this one has not fetched them.
   package func isElsewhere(_ blob: Blob) -> Bool { shared != nil && (try? contains(blob)) == false }
 
-  /// The bytes of an image that this node lacks and can't store. If it can, they are stored, and the result is nil.
+  /// Fetches the bytes of an image that this node lacks.
+  /// - Returns: the bytes if the journal is open for reading only; nil if they are in the journal's folder now.
   func fetched(_ blob: Blob) throws -> Data? {
     guard let shared, isReadOnly, try !contains(blob) else {
       try bring(blob)

@@ -11,15 +11,15 @@ import Synchronization
 /// let bytes = try journal.blobs.data(of: blob)
 /// ```
 ///
-/// The bytes of a blob are flushed when it is added, and its name at the latest when a commit names it. A blob that no
-/// entry names does no harm, and stays until it is collected. File names are always computed from the digest. Adding
-/// bytes that are there already replaces their file, which repairs a damaged one.
+/// Adding a blob flushes its bytes. The name of its file is flushed at the latest when a commit names the blob. A blob
+/// that no entry names does no harm, and stays until it is removed. File names are always computed from the digest.
+/// Adding bytes a second time replaces their file, which repairs a damaged file.
 ///
 /// Safe to use from any thread.
 public final class BlobStore: Sendable {
   private let path: String
   private let journal: JournalFolder
-  /// Nil if there were no blobs: a copy of the journal omitted the empty folder.
+  /// Nil if the folder was missing at the opening: a copy of a journal without blobs may omit it.
   private let folder: Folder?
   let isReadOnly: Bool
   /// The images that other nodes have added; nil in a journal that is not shared.
@@ -27,22 +27,22 @@ public final class BlobStore: Sendable {
   private let names = Lock(Names())
   private let isClosed = Atomic<Bool>(false)
 
-  /// Which names in the folder may not be durable.
+  /// Knowledge about the names in the folder, and which of them may not be durable.
   private struct Names: Sendable {
-    /// Whether files were renamed since the last flush began. True at first: the previous process may have ended before
-    /// it flushed them.
+    /// Whether files were renamed since the last flush began. True at first, because the previous process may have
+    /// ended before a flush.
     var isFlushNeeded = true
-    /// How many renames are in progress: a flush that begins now may or may not include them.
+    /// The number of renames in progress. A flush that begins now may or may not include them.
     var unfinishedCount = 0
-    /// Blobs known to be in the folder, so that a commit need not look for them on the drive.
+    /// Blobs that are known to be in the folder, so that a commit needs no access to the drive to find them.
     var known: Set<Blob> = []
     /// The images that an erasure or a pruning has removed, or is about to remove.
     var removed: Set<ContentDigest> = []
-    /// The images that were added or found since an erasure or a pruning in progress has begun, and that no entry names
-    /// yet. They must stay. Nil if there is none in progress.
+    /// The images that were added or found since an erasure or a pruning began, and that no entry names yet. These
+    /// images must stay. Nil if no erasure or pruning is in progress.
     var added: Set<ContentDigest>?
 
-    /// Bounds the memory of `known`.
+    /// The limit of `known`, which bounds its memory.
     static let mostKnown = 10_000
 
     mutating func note(_ blob: Blob) {
@@ -65,7 +65,7 @@ public final class BlobStore: Sendable {
   // MARK: Adding
 
   /// Stores the bytes of a `Data`.
-  /// - Throws: ``JournalError`` if they can't be written; nothing is left behind.
+  /// - Throws: ``JournalError`` if the bytes can't be written; no file is left behind.
   public func add(_ data: Data) throws -> Blob {
     let writer = try writer()
     try writer.write(data)
@@ -74,7 +74,7 @@ public final class BlobStore: Sendable {
 
   /// Stores several blobs in parallel on all cores, because hashing takes longer than writing.
   /// - Returns: the blobs in the order of the data.
-  /// - Throws: ``JournalError`` for the first that can't be stored; others may be stored.
+  /// - Throws: ``JournalError`` for the first blob that can't be stored. The others may be stored nevertheless.
   public func add(_ many: [Data]) throws -> [Blob] {
     let results = Lock([Result<Blob, any Error>?](repeating: nil, count: many.count))
     Threads.forEach(below: many.count, width: ProcessInfo.processInfo.activeProcessorCount) { index in
@@ -120,15 +120,15 @@ public final class BlobStore: Sendable {
 
   // MARK: Reading
 
-  /// The bytes of a blob, checked against its digest. In a shared journal, if this node lacks them, they are fetched
-  /// from the shared log, and stored unless the journal was opened for reading only.
-  /// - Throws: ``JournalError`` with code `damaged` if they are missing or altered, `outOfResources` if there is not
-  ///   enough memory for them, `io` if the drive can't read them.
+  /// The bytes of a blob, checked against its digest. In a shared journal, missing bytes are fetched from the shared
+  /// log, and stored unless the journal was opened for reading only.
+  /// - Throws: ``JournalError`` with code `damaged` if the bytes are missing or altered, `outOfResources` if memory for
+  ///   them is lacking, `io` if the drive can't read them.
   /// - Complexity: O(n) in the number of bytes.
   public func data(of blob: Blob) throws -> Data {
     if let data = try fetched(blob) { return data }
     let file = try open(blob)
-    // `Data` would end the process without memory, and a forged entry can name any size.
+    // `Data` would end the process if memory is lacking, and a forged entry can name any size.
     guard let bytes = unsafe malloc(max(blob.byteCount, 1)) else {
       throw JournalError(
         .outOfResources, "there is no memory for an image of \(blob.byteCount) bytes; read it from its URL",
@@ -147,13 +147,13 @@ public final class BlobStore: Sendable {
       unsafe free(bytes)
       throw error
     }
-    // Last, because it copies a few bytes at once and frees these.
+    // Last, because `Data` copies a small buffer at once and frees it.
     return unsafe Data(bytesNoCopy: bytes, count: blob.byteCount, deallocator: .free)
   }
 
   /// A reader of parts of a blob.
-  /// - Parameter isChecked: whether the bytes were recently compared with the digest. Otherwise they are now, piece by
-  ///   piece.
+  /// - Parameter isChecked: whether the bytes were recently compared with the digest. If not, they are compared now,
+  ///   piece by piece.
   /// - Throws: as ``data(of:)``.
   package func reader(of blob: Blob, isChecked: Bool) throws -> BlobReader {
     if let data = try fetched(blob) { return BlobReader(data: data) }
@@ -161,15 +161,16 @@ public final class BlobStore: Sendable {
     return BlobReader(file: try open(blob))
   }
 
-  /// The URL of a blob's file, which must not be changed. In a shared journal, fetch it first.
+  /// The URL of a blob's file. Do not change the file. In a shared journal, the file is missing until this node has
+  /// fetched the image, for example with ``data(of:)``.
   public func url(of blob: Blob) -> URL {
     URL(fileURLWithPath: folder?.path(of: blob.digest.hex) ?? "\(path)/\(blob.digest.hex)")
   }
 
-  /// Fails if the file of a blob does not have its digest. It is read piece by piece.
+  /// Reads the file of a blob piece by piece, and fails if the bytes do not have the blob's digest.
   package func check(_ blob: Blob) throws(JournalError) { try open(blob).check() }
 
-  /// Opens the file of a blob if it is a plain file of the right size; no other file is read.
+  /// Opens the file of a blob. Fails if it is not a plain file of the blob's size.
   package func open(_ blob: Blob) throws(JournalError) -> BlobFile {
     try checkIsOpen()
     if names.withLock({ $0.removed.contains(blob.digest) }) {
@@ -177,7 +178,7 @@ public final class BlobStore: Sendable {
     }
     do throws(JournalError) {
       if let folder { return try BlobFile(blob, in: folder, at: path) }
-      // The writer may have created it in the meantime.
+      // The writing process may have created the folder in the meantime.
       return try BlobFile(blob, in: journal.openImages(), at: path)
     } catch {
       throw isReadOnly ? journal.explaining(error) : error
@@ -196,7 +197,8 @@ public final class BlobStore: Sendable {
   // MARK: Naming
 
   /// Whether a blob has a file of the right size.
-  /// - Parameter keeps: whether an erasure in progress must not remove the file, because the caller will name it later.
+  /// - Parameter keeps: whether an erasure in progress must keep the file, because the caller will commit an entry that
+  ///   names it.
   package func contains(_ blob: Blob, keeps: Bool = true) throws(JournalError) -> Bool {
     let isKnown = names.withLock { names -> Bool? in
       if names.removed.contains(blob.digest) { return false }
@@ -209,8 +211,8 @@ public final class BlobStore: Sendable {
     return true
   }
 
-  /// Makes the names of all blobs durable that ``contains(_:)`` has found. After that, an entry may name them. One
-  /// flush is enough for all. A failure is final: another flush may succeed although names were lost.
+  /// Makes the names of all blobs durable that ``contains(_:)`` has found, so that an entry can name them. After a
+  /// failure, do not flush again: the second flush may succeed although names were lost.
   package func flush() throws(JournalError) {
     let isNeeded = names.withLock { names in
       let isNeeded = names.isFlushNeeded || names.unfinishedCount > 0
@@ -221,10 +223,10 @@ public final class BlobStore: Sendable {
     try folder.flush()
   }
 
-  /// Renames a finished and flushed file to its digest. It replaces an existing file, which may be damaged.
+  /// Names a finished and flushed file by its digest. An existing file of that name, which may be damaged, is replaced.
   fileprivate func adopt(_ file: UnfinishedBlob, as blob: Blob) throws(JournalError) {
-    // Another thread can find the new name and commit before this one continues. So the rename counts as in progress
-    // until it is noted, and a flush includes it.
+    // Another thread can find the new name and commit before this thread records the rename. So the rename is counted
+    // as in progress until then, and the flush of that commit includes it.
     let (wasRemoved, isNew) = names.withLock { names in
       names.unfinishedCount += 1
       return (names.removed.remove(blob.digest) != nil, names.added?.insert(blob.digest).inserted == true)
@@ -245,25 +247,25 @@ public final class BlobStore: Sendable {
     names.withLock { $0.note(blob) }
   }
 
-  /// Removes leftovers of unfinished blobs. Called with the journal locked.
+  /// Removes the files of unfinished blobs. Called with the journal locked.
   func removeUnfinished() throws(JournalError) {
     if let folder { try BlobNames.removeUnfinished(in: folder) }
   }
 
   // MARK: Removing
 
-  /// Begins to record which images are added, until ``endReplacement()``.
+  /// Begins to record added and found images, which an erasure or a pruning must keep, until ``endReplacement()``.
   func beginReplacement() { names.withLock { $0.added = [] } }
 
-  /// Notes the blobs that a commit names. From then on, the entry says whether they stay.
+  /// Forgets that the blobs were added: a commit names them, so from now on its entry decides whether they stay.
   func noteNamed(_ blobs: Set<Blob>) {
     names.withLock { names in for blob in blobs { names.added?.remove(blob.digest) } }
   }
 
   func endReplacement() { names.withLock { $0.added = nil } }
 
-  /// Withdraws images that no entry names any more, so that none can name them again unless they are added again. Called
-  /// with the write lock held.
+  /// Withdraws images that no entry names any more: commits can't name them unless they are added again. Called with
+  /// the write lock held.
   func withdraw(_ images: [ContentDigest]) {
     names.withLock { names in
       names.removed.formUnion(images.filter { names.added?.contains($0) != true })
@@ -290,9 +292,9 @@ public final class BlobStore: Sendable {
   }
 }
 
-/// Writes a blob in pieces. The drive writes each piece while it is hashed.
+/// Writes a blob in pieces. The drive writes each piece while the piece is hashed.
 ///
-/// Used by one thread at a time. Deinitializing a writer that did not finish removes its file.
+/// Used by one thread at a time. Deinitializing an unfinished writer removes its file.
 public final class BlobWriter {
   private let store: BlobStore
   private let file: UnfinishedBlob
@@ -306,7 +308,7 @@ public final class BlobWriter {
     try unsafe data.withUnsafeBytes { try unsafe write($0) }
   }
 
-  /// Appends bytes, which are only read during the call.
+  /// Appends bytes. The buffer is not used after the call.
   /// - Throws: ``JournalError``: `wrongUse` after ``finish()`` or a failure, or an I/O error.
   public func write(_ bytes: UnsafeRawBufferPointer) throws {
     for start in stride(from: 0, to: bytes.count, by: BlobFile.pieceByteCount) {
@@ -317,9 +319,9 @@ public final class BlobWriter {
     }
   }
 
-  /// Flushes the bytes and gives the file its name. Called once; after a failure, write the blob again with another
-  /// writer.
-  /// - Throws: ``JournalError`` if they can't be written.
+  /// Flushes the bytes and names the file by its digest. Call it once; after a failure, write the blob again with
+  /// another writer.
+  /// - Throws: ``JournalError`` if the bytes can't be written.
   public func finish() throws -> Blob {
     try store.checkIsOpen()
     try file.flush()
@@ -331,7 +333,7 @@ public final class BlobWriter {
   }
 }
 
-/// An open blob. Safe to use from any thread.
+/// A reader of parts of a blob. Safe to use from any thread.
 package final class BlobReader: Sendable {
   private final class Box: Sendable {
     let file: BlobFile
@@ -347,6 +349,6 @@ package final class BlobReader: Sendable {
 
   fileprivate init(data: Data) { read = { Array(data.dropFirst($0).prefix($1)) } }
 
-  /// The bytes from an offset on, fewer than requested only at the end.
+  /// The bytes from an offset on. Fewer bytes than requested are returned only at the end.
   package func piece(at offset: Int, byteCount: Int) throws -> [UInt8] { try read(offset, byteCount) }
 }

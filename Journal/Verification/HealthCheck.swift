@@ -7,9 +7,9 @@ import Locks
 /// No call waits for the check. It uses the log for a few milliseconds at a time, and ends when the journal is closed. If
 /// the system has no thread for the check, the history is not checked.
 final class HealthCheck<State: EventSourced>: Sendable {
-  /// The share of time in which it reads; it sleeps for the rest.
+  /// The share of time in which the thread reads. It sleeps for the rest.
   private static var share: Double { 0.1 }
-  /// How long it reads without a pause.
+  /// The time for which the thread reads without a pause.
   private static var stretch: Duration { .milliseconds(2) }
 
   private let replay: Replay<State>
@@ -42,18 +42,19 @@ final class HealthCheck<State: EventSourced>: Sendable {
 
   private func run() {
     do throws(JournalError) {
-      // Short-lived programs end before it begins.
+      // Wait first, so that short programs end before the check begins.
       if isNotEnding(for: .seconds(1)), try checkBase() { try checkEntries() }
     } catch {
       if error.code == .closed { return }
       found.withLock { health in
-        // With any other code it could not be checked, and the next opening tries again.
+        // With any other code, the history could not be checked, and the next opening tries again.
         health.note(error, in: folder, as: error.code == .damaged ? .damage : .note)
       }
       options.note(.error, "the check in the background ended", cause: error)
     }
   }
 
+  /// Checks the base of a pruned history.
   /// - Returns: false if the journal is being closed.
   private func checkBase() throws(JournalError) -> Bool {
     guard let base = replay.format.base else { return true }
@@ -74,7 +75,8 @@ final class HealthCheck<State: EventSourced>: Sendable {
     var pause = Duration.zero
     while next <= head.revision, isNotEnding(for: pause) {
       let start = clock.now
-      // Starts at the previous entry, so that the chain is checked across the pieces. At least one more is read.
+      // Each piece starts at the last entry of the piece before, so that the chain of digests is checked across pieces.
+      // A piece has at least one new entry.
       let last = try replay.checkDigests(
         from: max(next - 1, replay.format.head.revision + 1), through: head.revision,
         mark: LogMark(revision: head.revision, digest: head.digest)

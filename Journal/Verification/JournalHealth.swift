@@ -3,30 +3,30 @@ import Files
 /// Whether a journal is sound, as far as it was read: by the background check of an open journal (``Journal/health``), or
 /// by `verify` or `diagnose` of the module JournalMaintenance.
 public struct JournalHealth: Sendable {
-  /// A problem, or something left over.
+  /// A problem, or a leftover file.
   public struct Problem: Sendable, CustomStringConvertible {
     /// What a problem costs.
     public enum Severity: Sendable {
       /// A part of the journal is missing or altered.
       case damage
-      /// A layer or a snapshot is. That costs time, but no data.
+      /// A layer or a snapshot is missing or altered, which costs time, but no data.
       case delay
-      /// Nothing of the journal is wrong: a file of another program, something left over, or a server out of reach.
+      /// The journal is not affected: a file of another program, a leftover file, or an unreachable server.
       case note
     }
 
-    /// The kind of error, usually `damaged`. With `io`, the drive failed to read something, and a later attempt may
+    /// The kind of error, usually `damaged`. With `io`, the drive could not read a file, and a later attempt may
     /// succeed.
     public let code: JournalError.Code
     /// What is wrong, in a sentence.
     public let message: String
     /// What to do about it, in a sentence.
     public let advice: String
-    /// The first revision concerned, if any.
+    /// The first revision concerned; nil if there is none.
     public let revision: Revision?
-    /// The file or folder concerned.
+    /// The file or folder concerned; nil if there is none.
     public let path: String?
-    /// What it costs.
+    /// What the problem costs.
     public let severity: Severity
 
     /// Whether a part of the journal is missing or altered.
@@ -38,17 +38,18 @@ public struct JournalHealth: Sendable {
     package var error: JournalError { JournalError(code, message, revision: revision, path: path) }
   }
 
-  /// The problems in the order in which they were found; in a diagnosis damage is first.
+  /// The problems in the order in which they were found. In a diagnosis, damage comes first.
   public package(set) var problems: [Problem] = []
   /// Whether the journal can be opened as it is.
   public package(set) var opens = true
-  /// The entries up to this one were read. Those before ``damage`` are intact, proven by the chain of digests.
+  /// The revision up to which entries were read. The chain of digests proves that the entries before ``damage`` are
+  /// intact.
   public package(set) var checkedRevision: Revision
-  /// The newest entry: of an open journal, that of the opening or of the start of the verification; in a diagnosis, the
-  /// highest that was acknowledged or of which anything is left.
+  /// The newest revision: of an open journal, as of its opening or the start of the verification; in a diagnosis, the
+  /// highest revision that was acknowledged or has left a trace.
   public package(set) var lastRevision: Revision
-  /// The newest entry whose digest was computed; in ``Journal/health``, that of the opening. Nil in a diagnosis without a
-  /// readable entry.
+  /// The newest entry whose digest was computed; in ``Journal/health``, the newest entry at the opening. Nil in a
+  /// diagnosis that found no readable entry.
   public package(set) var head: Head?
   /// The entry up to which history was pruned; nil if it was not.
   public package(set) var base: Head?
@@ -85,12 +86,13 @@ public struct JournalHealth: Sendable {
     checkedRevision = head?.revision ?? 0
   }
 
-  /// Whether everything was read, and nothing is missing or altered, not even in a layer or a snapshot.
+  /// Whether the whole journal was read, and nothing is missing or altered, including layers and snapshots.
   public var isSound: Bool {
     opens && isBaseChecked && checkedRevision == lastRevision && problems.allSatisfy { $0.severity == .note }
   }
 
-  /// Whether a part of the journal is missing or altered, so that it does not open or is not what was committed.
+  /// Whether a part of the journal other than layers and snapshots is missing or altered, or the journal can't be
+  /// opened.
   public var isDamaged: Bool { !opens || problems.contains(where: \.isDamage) }
 
   /// The damage with the lowest revision; nil if none was found.
@@ -116,7 +118,7 @@ public struct JournalHealth: Sendable {
   }
 }
 
-/// The part of a journal that a problem concerns, which decides what to do about it.
+/// The part of a journal that a problem concerns. It decides the advice.
 package enum ProblemPlace {
   case folder
   /// A file of another program.
@@ -173,9 +175,9 @@ package enum ProblemPlace {
 }
 
 extension Journal {
-  /// What is known so far about whether the journal is sound, without reading anything: why it was opened only up to its
-  /// damage, what the check in the background has found, why a shared log is not followed any more,
-  /// and the problems of layers and snapshots since the opening, which cost only time.
+  /// The known problems of the journal: why it was opened only up to its damage, what the check in the background has
+  /// found so far, why a shared log is no longer followed, and the problems of layers and snapshots since the opening,
+  /// which cost only time.
   /// - Complexity: O(n) in the number of problems; nothing is read.
   public var health: JournalHealth {
     var health = current.value.healthCheck.health
@@ -188,6 +190,6 @@ extension Journal {
     return health
   }
 
-  /// Whether it was opened up to its damage, and entries are missing.
+  /// Whether the journal was opened up to its damage, so that later entries are missing.
   package var endsAtDamage: Bool { damage != nil }
 }

@@ -2,18 +2,18 @@
 public struct SharingStatus: Sendable {
   /// The address of the shared log, without a password.
   public let address: String
-  /// How commits are made durable there; nil if the server can't be reached.
+  /// How the server makes commits durable; nil if it can't be reached.
   public package(set) var summary: String?
-  /// Why commits wait at the moment, in a sentence: for example, no synchronous standby is connected. Nil if they do not,
-  /// or if the server does not tell this node's role.
+  /// Why commits wait now, in a sentence: for example, because no synchronous standby is connected. Nil if commits do
+  /// not wait, or if the server does not tell this node's role.
   public package(set) var warning: String?
   /// The newest entry in the shared log; nil if the server can't be reached.
   public package(set) var newestRevision: Revision?
-  /// How many entries this node has not seen yet; nil if the server can't be reached, or has another history.
+  /// The number of entries that this node lacks; nil if the server can't be reached, or has another history.
   public package(set) var missingCount: Int?
-  /// Why the server can't be reached, or how the histories differ.
+  /// Why the server can't be reached, or how the histories differ; nil if there is no problem.
   public package(set) var problem: JournalError?
-  /// Whether the problem is that something was erased from the shared history, and not from this node's folder.
+  /// Whether ``problem`` is an erasure in the shared history that this node's folder does not have.
   package var isBeforeErasure = false
 
   package init(address: String) { self.address = address }

@@ -23,7 +23,7 @@ package struct SnapshotVerifier<State: EventSourced> {
     }
   }
 
-  /// Checks what concerns a revision, and returns the problems.
+  /// Compares the checkpoints of a revision with its state, and returns the problems of files that end there.
   /// - Parameters:
   ///   - state: the state that the entries up to that revision make.
   ///   - head: the newest of these entries.
@@ -49,24 +49,24 @@ package struct SnapshotVerifier<State: EventSourced> {
 
 /// A layer or a snapshot that is being checked.
 ///
-/// Its file is open while the replay is between its first and its last checkpoint. Layers follow one another, so memory
-/// holds one or a few of them, however many there are.
+/// Its file is open while the replay passes its checkpoints. Layers follow one another, so one or a few are in memory
+/// at a time.
 private struct Subject<State: EventSourced> {
   let record: FooterFile
   private(set) var problem: JournalError?
   private let chain: LayerChain
-  /// The shape of the states that it is compared with; nil if it is only read.
+  /// The shape of the states to compare with; nil if the file is only read.
   private let shape: StateShape?
   private var isOpened = false
   private var contents: LayerFile?
-  /// How many checkpoints were passed, and the state at the last one.
+  /// The number of checkpoints that were passed, and the state at the last one.
   private var passed = 0
   private var before: StateParts?
-  /// By checkpoint and kind: how many versions the layer has; by checkpoint and index: its lines.
+  /// The number of the layer's versions by checkpoint and kind, and its lines by checkpoint and index.
   private var versionCounts: [[Int]] = []
   private var lines: [[[LineVersion]]] = []
 
-  /// If a file has more bytes in memory, it is opened again.
+  /// If more bytes of a file are in memory, the file is opened again to free them.
   private static var memoryByteCount: Int { 8 << 20 }
 
   var name: LayerName { record.name }
@@ -76,12 +76,12 @@ private struct Subject<State: EventSourced> {
     self.record = record
     self.chain = chain
     problem = record.problem
-    // A file of another version of the model is never used, so it can't give a wrong state.
+    // A file of another version of the model is never used for states, so reading it is enough.
     shape = isDeep && record.footer?.schema == State.schema ? chain.shape : nil
     if shape != nil, record.footer?.start.revision == 0 { before = State().parts }
   }
 
-  /// Reads the whole file, and what is compared at its checkpoints.
+  /// Checks all pages of the file, and prepares the comparisons at its checkpoints.
   private mutating func open(_ footer: LayerFooter) {
     isOpened = true
     do throws(JournalError) {
@@ -104,7 +104,7 @@ private struct Subject<State: EventSourced> {
     contents = try chain.contents(name, footer)
   }
 
-  /// Finds the checkpoint at which each version and each line first shows.
+  /// Assigns each version and each line to the first checkpoint at which it is visible.
   private mutating func sort(
     _ contents: LayerFile, _ footer: LayerFooter, _ shape: StateShape
   ) throws(ArchiveError) {
@@ -112,7 +112,7 @@ private struct Subject<State: EventSourced> {
     versionCounts = revisions.map { _ in shape.kinds.map { _ in 0 } }
     lines = revisions.map { _ in shape.indexes.map { _ in [] } }
     let definitions = contents.definitions
-    // The contents are read once, so their pages need not be kept.
+    // Sequential, because the contents are read once, and their pages need not be kept.
     let contents = try contents.sequential()
     for kind in shape.kinds.indices {
       let next = try contents.versions(kind)
@@ -130,7 +130,7 @@ private struct Subject<State: EventSourced> {
         lines[checkpoint][index].append(line)
       }
     }
-    // The entities are compared with the log, so declared indexes need only be those of the entities.
+    // The entities are compared with the log, so it is enough to compare declared indexes with the entities.
     for definition in definitions {
       let expected = try ScannedValueLines(contents, definition)
       let found = try contents.knownOrScannedLines(definition)
@@ -145,10 +145,10 @@ private struct Subject<State: EventSourced> {
   private var foreign: ArchiveError { LayerReader.foreign(at: 0) }
 
   mutating func check(_ state: State, _ eventCount: Int, _ head: Head) {
-    // The first call is for the base, if history was pruned.
+    // If history was pruned, the first call is for the base.
     if head.revision > name.to { return fail("the \(name.noun) ends before the pruned history begins") }
     compare(state, eventCount, head)
-    // A pruning removes all layers and snapshots, so none has a part from before the base.
+    // A pruning removes all layers and snapshots, so a file with a state from before the base is foreign.
     if head.revision == name.to, shape != nil, passed < record.footer?.checkpoints.count ?? 0 {
       fail(
         "the \(name.noun) has a state from before the pruned history begins, which can't be compared")
@@ -200,7 +200,7 @@ private struct Subject<State: EventSourced> {
     passed += 1
   }
 
-  /// Compares a snapshot with one that is written of the same state.
+  /// Compares a snapshot with a new snapshot of the replayed state.
   private mutating func compareSnapshot(
     _ state: State, _ eventCount: Int, _ head: Head, _ footer: LayerFooter
   ) {
@@ -217,7 +217,7 @@ private struct Subject<State: EventSourced> {
       if digest == nil || digest != footer.stateDigest || footer.checkpoints != [top] {
         fail("the footer of the \(name.noun) names a state that differs from the entries'")
       } else if pages.finish() != footer.pageChecksums, about.text == LayerLayout.about(header) {
-        // If it describes itself otherwise, another version has written it.
+        // With another description, another version of this library has written the snapshot, and its bytes may differ.
         fail("the \(name.noun) has a state that differs from the entries'")
       }
     } catch {
@@ -233,7 +233,7 @@ private struct Subject<State: EventSourced> {
     problem = problem ?? JournalError(.damaged, message, revision: name.to, path: path)
   }
 
-  /// Whether the layer has exactly the changes of a checkpoint.
+  /// Whether the layer has exactly the expected changes at the next checkpoint.
   private func holds(
     _ expected: Memtable, _ contents: LayerFile, _ parts: StateParts, _ shape: StateShape,
     asOf revision: Revision
@@ -256,7 +256,7 @@ private struct Subject<State: EventSourced> {
       while let line = try next() {
         if try contents.line(index, line.key, asOf: revision) != line.isThere { return false }
       }
-      // A line that was inserted and removed again is recorded as removed.
+      // A line that was inserted and removed again since the previous checkpoint is recorded as removed.
       for line in lines[passed][index]
       where parts.indexes[index].index.contains(line.key.member, in: line.key.group) != line.isThere {
         return false

@@ -4,32 +4,32 @@ import Synchronization
 
 /// Keeps the newest version of a journal up to date with what another process commits.
 ///
-/// 1. A separate thread asks the log for new entries, checks that they follow from the previous ones, and applies them.
-///    Each published state is that of an acknowledged entry.
-/// 2. Nothing waits for that thread: ``catchUp()`` does the same on the caller's thread.
-/// 3. After an erasure it reads the journal anew, so that nothing that was erased stays in memory. If content of the
-///    base of a pruned history was erased, it ends instead, because the base was read at the opening.
-/// 4. After a temporary shortage it tries again later. Any other failure ends it, is reported to the app's log, and is
-///    thrown to those who wait for entries after the published ones.
+/// 1. A separate thread reads new entries from the log, checks that they follow from the previous ones, and applies
+///    them. Each published state is the state after an acknowledged entry.
+/// 2. No call waits for that thread: ``catchUp()`` applies new entries on the caller's thread.
+/// 3. After an erasure, the follower reads the journal again, so that no erased content stays in memory. If the erasure
+///    changed the base of a pruned history, the follower ends, because the base was read at the opening.
+/// 4. After a temporary shortage, the follower tries again. Any other failure ends it, is reported to the app's log,
+///    and is thrown by calls that wait for newer entries.
 ///
 /// Safe to use from any thread.
 final class Follower<State: EventSourced>: Sendable {
   /// After this many events, the state is backed by the writer's newest layers, so that the changes since the opening
   /// do not stay in memory.
   private static var manyCount: Int { 50_000 }
-  /// After changed records of this many bytes, the same.
+  /// After changed records of this many bytes, the state is backed by the writer's newest layers too.
   private static var manyByteCount: Int { 64 << 20 }
-  /// How long the log waits for entries in one call. Closing ends the wait at once.
+  /// The timeout of one wait for entries. Closing ends the wait at once.
   private static var patience: Duration { .seconds(60) }
 
   private let replay: Replay<State>
   private let folder: JournalFolder
   private let chain: LayerChain
   private let published: Published<State>
-  /// What the journal's histories have read.
+  /// Large entries that the journal's histories have read.
   private let recentEntries: RecentEntries
   private let options: JournalOptions
-  /// Locked by the thread that applies entries.
+  /// Locked while a thread applies entries.
   private let applied = Lock(Applied())
   private let isEnding = TimedSemaphore(value: 0)
   private let erasures = Atomic<Int>(0)
@@ -37,8 +37,8 @@ final class Follower<State: EventSourced>: Sendable {
   /// What was applied since the state was last backed by new layers.
   private struct Applied {
     var eventCount = 0
-    /// How many bytes of changed records the state may have. More than ``manyByteCount`` if the writer has no layer for
-    /// some of them.
+    /// The most bytes of changed records before the state is backed by new layers. It exceeds ``manyByteCount`` by the
+    /// bytes that were in no layer the last time.
     var byteLimit = Follower.manyByteCount
 
     mutating func startsAgain(from state: State) {
@@ -60,10 +60,10 @@ final class Follower<State: EventSourced>: Sendable {
     self.options = options
   }
 
-  /// Changes when an erasure was noticed. What was derived from the journal before may have erased content.
+  /// Changes when an erasure is noticed. Anything derived from the journal before the change may have erased content.
   var erasureCount: Int { erasures.load(ordering: .sequentiallyConsistent) }
 
-  /// Why it ended before the journal was closed.
+  /// Why the follower ended before the journal was closed; nil if it did not.
   var failure: JournalError? { published.failure }
 
   /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
@@ -77,7 +77,7 @@ final class Follower<State: EventSourced>: Sendable {
 
   func end() { isEnding.signal() }
 
-  /// Returns when everything that was acknowledged before the call is published.
+  /// Returns when all entries that were acknowledged before the call are published.
   func catchUp() throws(JournalError) {
     if let failure { throw failure }
     try advance(to: try replay.log.newestRevision())
@@ -124,7 +124,7 @@ final class Follower<State: EventSourced>: Sendable {
     try chain.load(through: newest, in: replay.log, isInUse: true)
     let start: ReplayStart<State> = chain.start(atOrBefore: newest)
     let base = LayerStack.backing(published.version.state)?.checkpoint.revision ?? 0
-    // Only if the layers are newer than what backs the state now, and the rest from there is short.
+    // Only if the layers are newer than those that back the state now, and few entries follow them.
     if start.revision > base, start.revision + Self.manyCount > published.version.revision {
       let reached = max(start.revision, published.version.revision)
       if try skipsErasure(through: reached) { return try startAnew(at: reached, &applied) }
@@ -134,7 +134,7 @@ final class Follower<State: EventSourced>: Sendable {
     applied.startsAgain(from: published.version.state)
   }
 
-  /// Whether one of the entries up to a revision that are not applied one by one records an erasure.
+  /// Whether any entry after the published one, up to `last`, records an erasure.
   private func skipsErasure(through last: Revision) throws(JournalError) -> Bool {
     let first = published.version.revision + 1
     // An erasure replaces the log, so the entries are read only if it was replaced.
@@ -146,15 +146,15 @@ final class Follower<State: EventSourced>: Sendable {
     return isFound
   }
 
-  /// Starts again from the log and the layers that an erasure has left. The state from before it has entities that do
-  /// not exist any more, so later entries may not fit it.
+  /// Starts again from the log and the layers after an erasure. The old state has entities that were erased since, so
+  /// later entries may not fit it.
   private func startAnew(at revision: Revision, _ applied: inout Applied) throws(JournalError) {
     if let base = replay.format.base, try folder.readBase(replay.format)?.stateDigest != base.stateDigest {
       throw folder.logIsReplaced
     }
     chain.removeErased()
     recentEntries.removeAll()
-    // Once more at the end: in between, answers may still have been derived from the state before.
+    // Raised again at the end, because answers in between may still be derived from the old state.
     erasures.add(1, ordering: .sequentiallyConsistent)
     defer { erasures.add(1, ordering: .sequentiallyConsistent) }
     try chain.load(through: revision, in: replay.log, isInUse: true)
@@ -164,11 +164,11 @@ final class Follower<State: EventSourced>: Sendable {
 }
 
 extension Published {
-  /// Starts a thread that calls `step` again and again until it throws `closed`. A shortage pauses it. Any other failure
-  /// ends it, and with it all waits for newer versions.
+  /// Starts a thread that calls `step` repeatedly until `step` throws `closed`. A shortage pauses the thread. Any other
+  /// failure ends the thread, and all waits for newer versions.
   /// - Parameters:
-  ///   - subject: what is followed.
-  ///   - isEnding: signaled to end it soon.
+  ///   - subject: what is followed, for messages.
+  ///   - isEnding: signaled to end the pause after a shortage, and then the thread.
   /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
   func follow(
     _ subject: String, _ options: JournalOptions, _ isEnding: TimedSemaphore,
@@ -200,11 +200,11 @@ extension Published {
 }
 
 extension Journal {
-  /// Returns when ``state`` shows everything that any process acknowledged before the call.
+  /// Waits until ``state`` shows every commit that any process acknowledged before the call.
   ///
-  /// A follower shows it within some milliseconds without this call. Call it to see a commit at once, for example after
-  /// a message about it from the process that made it. In a shared journal that is open for writing, it asks the
-  /// server. In other modes it does nothing.
+  /// A follower shows each commit within some milliseconds without this call. Call `catchUp` to see a commit at once,
+  /// for example when the process that made the commit has sent a message. In a shared journal that is open for
+  /// writing, the call asks the server. In other modes it does nothing.
   /// - Throws: ``JournalError``: `damaged` if an entry is missing or altered, `closed`; in a shared journal also
   ///   `unreachable` or `diverged`.
   public func catchUp() throws {
@@ -212,12 +212,12 @@ extension Journal {
     try fetchShared()
   }
 
-  /// Changes with an erasure or a pruning, in a follower with an erasure that it has noticed. What was derived from the
-  /// journal before may have erased content.
+  /// Changes with each erasure or pruning; in a follower, when it notices an erasure. Anything derived from the journal
+  /// before the change may have erased content.
   package var erasureCount: Int { follower?.erasureCount ?? current.replacementCount }
 
-  /// Waits on the caller's thread until ``state`` shows an entry after a revision.
-  /// - Returns: false if the time ran out.
+  /// Blocks until ``state`` shows an entry after a revision.
+  /// - Returns: false after the timeout `time`.
   package func waitForEntry(after revision: Revision, atMost time: Duration) throws -> Bool {
     if let newest = published.revision.wait(after: revision, atMost: time) { return newest > revision }
     guard let failure = published.failure else { throw JournalError.closed(path: folder.path) }

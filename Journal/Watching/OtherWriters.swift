@@ -17,7 +17,7 @@ extension Journal {
     }
   }
 
-  /// Why commits of other nodes are not fetched any more; nil if they are.
+  /// Why commits of other nodes are no longer fetched; nil if they are fetched.
   package var nodeFailure: JournalError? { node?.followingFailure }
 
   /// Fetches the commits of other nodes, and returns when ``state`` shows them.

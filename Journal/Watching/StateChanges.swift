@@ -1,29 +1,30 @@
 extension Journal {
-  /// The differences between successive states: what was added, changed and deleted, with the old and the new record.
+  /// The differences between successive states: the entities added, changed and deleted, with their old and new
+  /// records.
   ///
   /// ```swift
   /// for await change in journal.changes {
   ///   for difference in change.differences { print(difference.entity, difference.operation) }
   /// }
   /// ```
-  /// If the reader is slower than the commits, several of them arrive as one change: applied in order, the changes
-  /// always lead to the newest state. The sequence ends when the journal is closed or the task is cancelled, and does
+  /// If the reader is slower than the commits, several commits arrive as one change. Applied in order, the changes
+  /// always lead to the newest state. The sequence ends when the journal is closed or the task is cancelled. It does
   /// not keep the journal open.
   public var changes: StateChanges<State> { StateChanges(published: published, first: version) }
 }
 
 /// The differences between two versions.
 public struct StateChange<State: EventSourced>: Sendable {
-  /// The version before.
+  /// The earlier version.
   public let old: Version<State>
-  /// The version after.
+  /// The later version.
   public let new: Version<State>
   /// The entities whose records differ, in the order of kinds and numbers. Empty for a model without
   /// ``EventSourced/parts``.
   public let differences: [EntityDifference]
 }
 
-/// Changes as they become durable.
+/// The changes of a journal, each available when it is durable.
 public struct StateChanges<State: EventSourced>: AsyncSequence, Sendable {
   /// The step from one version to a newer one.
   public typealias Element = StateChange<State>
@@ -36,7 +37,7 @@ public struct StateChanges<State: EventSourced>: AsyncSequence, Sendable {
   /// Starts after the version that was the newest when the sequence was made.
   public func makeAsyncIterator() -> Iterator { Iterator(published: published, newest: first) }
 
-  /// Waits for a newer version, and compares it with the previous one.
+  /// Waits for a newer version, and compares that version with the previous one.
   public struct Iterator: AsyncIteratorProtocol {
     private let published: Published<State>
     private var newest: Version<State>

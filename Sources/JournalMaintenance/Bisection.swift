@@ -10,11 +10,12 @@ public struct Bisection: Sendable {
     public let holds: Bool
   }
 
-  /// The first revision at which it holds; nil if it does not hold at the last one.
+  /// The first tested revision at which the condition holds; nil if the condition does not hold at the last revision.
   public let revision: Revision?
-  /// Whether it already held at the revision before the first one to test. Then an earlier entry made it hold.
+  /// Whether the condition already held at the revision before the range to search, so that an earlier entry made it
+  /// hold.
   public let heldBefore: Bool
-  /// The tested states, in order.
+  /// The tested states, in the order of the tests.
   public let looks: [Look]
 }
 
@@ -24,15 +25,14 @@ extension Journal {
   /// ```swift
   /// let found = try journal.bisect { $0.state.item(42)?["title"] == .string("Dune") }
   /// ```
-  /// If it changes more than once between the two ends, the result is one of the revisions at which it begins to hold.
+  /// If the condition begins to hold more than once in the range, the result is one of these beginnings.
   /// - Parameters:
-  ///   - first: the earliest revision to test, by default where history begins.
+  ///   - first: the earliest revision to test; by default, the beginning of the history.
   ///   - last: the latest revision to test.
   ///   - holds: tests a state.
   /// - Throws: ``JournalError`` as `revision(at:)` does; `wrongUse` if `first` is after `last`; and what `holds`
   ///   throws.
-  /// - Complexity: O(log n) states, each from the nearest checkpoint before it or from the last tested state, whichever
-  ///   is nearer.
+  /// - Complexity: O(log n) states, each replayed from the nearest checkpoint or tested state before it.
   public func bisect(
     from first: RevisionSelector = .start, through last: RevisionSelector = .head(),
     where holds: (Version<State>) throws -> Bool

@@ -4,29 +4,29 @@ public import Journaling
 public struct JournalStatistics: Sendable {
   /// The number of entries.
   public let entryCount: Int
-  /// The entry up to which history was pruned; nil if it was not.
+  /// The entry up to which history was pruned; nil if no history was pruned.
   public let base: Head?
   /// Bytes of the log.
   public let logByteCount: Int
   /// Bytes of all blobs on disk.
   public let blobByteCount: Int
-  /// The number of blobs on disk, named or not.
+  /// The number of blobs on disk, whether entries name them or not.
   public let blobCount: Int
   /// Bytes of all layers on disk, which the journal writes automatically. Snapshots are not included.
   public let layerByteCount: Int
-  /// The number of these layers, which is also the most that a lookup reads.
+  /// The number of layers on disk. A lookup reads at most this many.
   public let layerCount: Int
-  /// How often the content of layers was written, on average: once, and once more in each merge.
+  /// The average number of times that the bytes of the layers were written: once, and once more in each merge.
   public let writeAmplification: Double
   /// The newest revision whose state can be opened without a replay; 0 if there is none.
   public let newestCheckpoint: Revision
-  /// How many events were replayed when the journal was opened.
+  /// The number of events that were replayed when the journal was opened.
   public let replayedEventCount: Int
 }
 
 extension Journal {
   /// Measures the journal's files.
-  /// - Throws: ``JournalError`` if they can't be listed.
+  /// - Throws: ``JournalError`` if the files can't be listed.
   /// - Complexity: O(n) in the number of files.
   public func statistics() throws -> JournalStatistics {
     try settled {

@@ -47,14 +47,14 @@ extension Journal {
   /// - the rules of the model, and the indexes that queries have built;
   /// - the bytes of every blob that was ever named, and of every layer and snapshot.
   ///
-  /// Commits can continue during the call; it verifies the journal as of its start. A journal that is open for writing
-  /// opens its files once more for that, because those that it has open do not show that others have replaced them. Only
-  /// a node of a shared journal reads the open ones.
+  /// Commits can continue during the call, which verifies the journal as of the start of the call. A journal that is
+  /// open for writing opens its files a second time, because the open descriptors would not show that another program
+  /// has replaced files. A node of a shared journal reads the open files.
   /// - Parameters:
   ///   - level: with ``CheckLevel/recent`` nothing is read: the result is `health`.
   ///   - progress: called regularly with the revision reached and the newest one.
   /// - Throws: ``JournalError``: `closed`, `outOfResources`; `pruned` if another process erases or prunes meanwhile.
-  ///   Problems of the journal are in the result.
+  ///   Problems of the journal are in the result, and not thrown.
   /// - Complexity: O(n) in the bytes of the journal and its images.
   public func verify(
     _ level: CheckLevel = .everything, progress: (_ done: Revision, _ all: Revision) -> Void = { _, _ in }
@@ -102,7 +102,7 @@ extension Journal {
       // In pieces, because the log can't be closed while it is read, and `progress` may want to close it.
       for first in stride(from: first, through: expected.revision, by: Self.progressStep) {
         let last = min(first + Self.progressStep - 1, expected.revision)
-        // Throws if the journal was closed, which does not close the reopened log.
+        // This call throws if the journal was closed, which does not close the reopened log.
         if reopened != nil { _ = try log.newestRevision() }
         try files.log.readAll(first...last) { entry throws(JournalError) in
           try verifier.check(entry)
@@ -138,10 +138,10 @@ extension Journal {
   /// The number of entries between two calls of `progress`.
   private static var progressStep: Int { 1000 }
 
-  /// The log and FORMAT, opened again by the names of their files; nil if this journal is not open for writing, or if the
-  /// log is elsewhere. A reader's own view is not newer than its opening, and another one could lack its last entries
-  /// while a writer recovers them.
-  /// - Throws: ``JournalError``, with code `damaged` if the files are not those of this journal any more.
+  /// The log and FORMAT, opened again by the names of their files; nil if this journal is not open for writing, or if
+  /// the log is elsewhere. A reader verifies its open files: a second view could lack the last entries while a writer
+  /// recovers them.
+  /// - Throws: ``JournalError``, with code `damaged` if the files were replaced by those of another journal.
   private func reopenedFiles() throws(JournalError) -> (log: any EntryLog, format: JournalFormat)? {
     let storage = options.logStorage
     if !isOpenForWriting || node != nil || storage.isTransient { return nil }
@@ -162,12 +162,12 @@ extension Journal {
     return (try storage.open(.read, in: LogPlace(folder, found, options: options)), found)
   }
 
-  /// Notes a problem if a layer is of an entry that the log does not have, not even by now: a layer is only written
-  /// after its entry is durable.
+  /// Records a problem if a layer is of a later entry than the log has now. A layer is only written after its entry is
+  /// durable.
   private func checkIsNoLoss(
     _ record: FooterFile, _ verifier: inout Verifier<State>
   ) throws(JournalError) {
-    // Entries that can't be proven are missing from such a journal, and `damage` says so.
+    // A journal that was opened up to its damage lacks later entries, as `damage` says.
     if damage != nil { return }
     let newest: Revision
     do throws(JournalError) {
@@ -176,13 +176,13 @@ extension Journal {
       guard newest < record.name.to, try chain.footers.footer(record.name) == record else { return }
     } catch {
       if error.saysNothingHere { throw error }
-      // What can't be read is noted where it is verified.
+      // The verification of the log records the error.
       return
     }
     verifier.note(chain.loss(after: newest, shownBy: record.name))
   }
 
-  /// The newest entry that the log has now, which a reader may not show.
+  /// The newest revision in the log now, which may be newer than a reader's.
   private func newestRevisionNow() throws(JournalError) -> Revision {
     let log = try options.logStorage.open(.read, in: LogPlace(folder, format, options: options))
     defer { try? log.close() }
@@ -211,8 +211,8 @@ extension Journal {
     }
   }
 
-  /// Notes a record of a replacement of the log that prevents writing, or that another program has altered or brought back.
-  /// A record that a crash has left is in order.
+  /// Records a problem if the record of an unfinished replacement prevents writing, or if another program has altered
+  /// or restored it. A record that a crash has left is no problem.
   private func checkReplacement(
     of log: any EntryLog, _ format: JournalFormat, _ verifier: inout Verifier<State>
   ) {
@@ -245,8 +245,8 @@ extension Journal {
       if !verifier.result.problems.contains(where: { $0.path == error.path }) { verifier.note(error) }
       return
     }
-    // After a crash the mark may lag behind the log, if it names an existing entry. A mark of a newer entry comes from
-    // commits in the meantime.
+    // After a crash, HEAD may name an older entry of the log. If HEAD names a newer entry than `expected`, commits have
+    // continued.
     guard let mark, mark.revision <= expected.revision else { return }
     do throws(JournalError) {
       guard try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest else {
@@ -258,7 +258,7 @@ extension Journal {
           revision: mark.revision,
           path: mark.path))
     } catch {
-      // The unreadable entry was noted before.
+      // The unreadable entry was recorded before.
     }
   }
 }
