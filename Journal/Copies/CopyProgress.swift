@@ -10,9 +10,9 @@ public struct CopyProgress: Sendable {
 
   /// The phase of a copy.
   public let phase: Phase
-  /// The revision reached so far; in a copy without history, how many entities were copied.
+  /// The revision reached so far; in a copy without history, the number of entities copied so far.
   public let done: Int
-  /// The last revision, or how many entities there are.
+  /// The last revision; in a copy without history, the number of all entities.
   public let all: Int
 
   package init(phase: Phase, done: Int, all: Int) { (self.phase, self.done, self.all) = (phase, done, all) }

@@ -2,9 +2,9 @@ package import SHA256
 
 /// Reads the entries of a log in order, a piece at a time, and checks that each follows from the one before it.
 ///
-/// Between two pieces the log is not in use, so it can be closed, and a caller can stop.
+/// Between two pieces, the log is not in use, so it can be closed, and the caller can stop.
 package struct EntryReader {
-  /// About how many bytes of entries are in memory at once; a single entry can be larger.
+  /// The bytes of entries after which a piece ends. A single entry can be larger.
   static let pieceByteCount = 4 << 20
   /// A copy flushes once for each piece. Pieces of 4,096 entries made joining a shared journal take a third
   /// longer.
@@ -21,10 +21,10 @@ package struct EntryReader {
     self.head = head
   }
 
-  /// The next entries up to `last`; nil when there are no more.
+  /// Reads the next piece of entries up to `last`; returns nil if none is left.
   /// - Parameter body: called with each entry while its bytes are borrowed.
-  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered, or that does not
-  ///   follow from the one before it.
+  /// - Throws: ``JournalError`` with code `damaged` and the first revision whose entry is missing, altered, or does not
+  ///   follow from the entry before it.
   package mutating func next(
     through last: Revision, _ body: (EntryDecoder) throws(JournalError) -> Void = { _ in }
   ) throws(JournalError) -> EntryPiece? {
@@ -43,13 +43,13 @@ package struct EntryReader {
   }
 }
 
-/// Checked entries that follow each other.
+/// Checked entries, each of which follows from the one before it.
 package struct EntryPiece: Sendable {
   package private(set) var entries: [SealedEntry] = []
-  /// The newest of them, or the entry before if there are none.
+  /// The newest entry of the piece; in an empty piece, the entry before it.
   package private(set) var head: Head
   private var byteCount = 0
-  /// The newest version of the model that has written one of them.
+  /// The newest version of the model among these entries.
   private(set) var schemaVersion = 0
 
   package init(head: Head) { self.head = head }
@@ -71,11 +71,11 @@ package struct EntryPiece: Sendable {
   }
 }
 
-/// An entry that follows another one by its digest.
+/// An entry that was proven to follow another one, by the other one's digest.
 package struct LinkedEntry {
   package var sealed: SealedEntry
   package let head: Head
-  /// The version of the model that has written it.
+  /// The version of the model that wrote the entry.
   let schemaVersion: Int
 
   /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
@@ -92,7 +92,7 @@ package struct LinkedEntry {
     schemaVersion = header.schemaVersion
   }
 
-  /// The next entry, from memory.
+  /// Checks and decodes the entry after `head` from its bytes.
   package init(_ bytes: [UInt8], after head: Head, of journal: JournalID) throws(JournalError) {
     self = try EntryDecoder.decode(bytes, revision: head.revision + 1) { entry throws(JournalError) in
       try LinkedEntry(entry, bytes: bytes, after: head, of: journal)
@@ -111,7 +111,7 @@ extension EntryDecoder {
 }
 
 extension [UInt8] {
-  /// Calls `body` with the bytes, and throws only what it throws.
+  /// Calls `body` with the bytes, and throws only the errors of `body`.
   func lend<Result>(
     _ body: (UnsafeRawBufferPointer) throws(JournalError) -> Result
   ) throws(JournalError) -> Result {
@@ -120,8 +120,8 @@ extension [UInt8] {
 }
 
 extension SealedEntry {
-  /// The digest of the entry before.
-  /// - Throws: ``JournalError`` with code `damaged` if these are not the bytes of an entry.
+  /// The digest of the entry before this one.
+  /// - Throws: ``JournalError`` with code `damaged` if the bytes are not those of an entry.
   package func previousDigest() throws(JournalError) -> ContentDigest {
     try decode { entry throws(JournalError) in try entry.header().previousDigest }
   }

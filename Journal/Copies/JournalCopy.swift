@@ -2,8 +2,8 @@ import Foundation
 
 /// Writes entries of another log. All copies of journals use it.
 ///
-/// Entries are checked before, and the blobs that an entry names are durable before the entry is appended, so the copy
-/// is a sound journal at every moment.
+/// The caller checks entries before it appends them, and makes the blobs that they name durable. So the copy is a sound
+/// journal at every moment.
 package final class JournalCopy {
   package let folder: JournalFolder
   let journal: JournalID
@@ -51,10 +51,10 @@ package final class JournalCopy {
   }
 
   /// Appends checked entries.
-  /// - Parameter head: the last of them.
+  /// - Parameter head: the last of these entries.
   package func append(_ piece: [SealedEntry], head: Head) throws(JournalError) {
     let byteCount = piece.reduce(0) { $0 + $1.bytes.count }
-    // Once in LevelDB's log, once in a table.
+    // Twice the bytes: in LevelDB's log, and later in a table.
     try folder.root.require(2 * byteCount, for: "entries")
     try log.store(piece)
     self.head = head
@@ -62,7 +62,7 @@ package final class JournalCopy {
   }
 
   /// Reads back the entries that were appended since the last call.
-  /// - Throws: ``JournalError`` with code `damaged` if they differ from what was written.
+  /// - Throws: ``JournalError`` with code `damaged` if the entries read differ from those written.
   package func prove(_ observer: CopyObserver) throws {
     var reader = EntryReader(log, journal: journal, after: proven)
     while try reader.next(through: head.revision) != nil {
@@ -77,7 +77,7 @@ package final class JournalCopy {
     proven = head
   }
 
-  /// Makes the mark of the newest entry durable and closes the log. Must always be called.
+  /// Makes HEAD durable and closes the log. Must always be called.
   package func close() throws(JournalError) { try log.close() }
 }
 

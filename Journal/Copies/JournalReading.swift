@@ -1,9 +1,9 @@
 extension Journal {
-  /// Reads entries up to `last` in order, checks them, and passes them in pieces, together with the blobs that they
-  /// name.
-  /// - Parameter head: the entry before the first. If that is the base of a pruned history, the blobs of its state
-  ///     come first, without entries.
-  /// - Throws: ``JournalError`` with code `damaged` at the first entry that is missing or altered, or if the last one
+  /// Reads and checks the entries up to `last` in order, and passes them to `body` in pieces, together with the blobs
+  /// that they name.
+  /// - Parameter head: the entry before the first one to read. If `head` is the base of a pruned history, the first
+  ///     piece has the blobs of its state and no entries.
+  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered, or whose entry
   ///   is not `last`; `pruned` if another process has replaced the log.
   package func readPieces(
     after head: Head, through last: Head, _ observer: CopyObserver,

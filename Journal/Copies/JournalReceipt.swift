@@ -1,19 +1,19 @@
 import Files
 public import Foundation
 
-/// A receipt for the newest acknowledged entry: stored elsewhere, it proves later that nothing up to that entry was
-/// lost, changed or reordered.
+/// A receipt for the newest acknowledged entry. A receipt that is stored elsewhere can later prove that nothing up to
+/// that entry was lost, changed or reordered.
 ///
-/// A backup has that of its journal in a file `RECEIPT`; see Documentation/Format.md.
+/// A backup has the receipt of its journal in the file `RECEIPT`: see Documentation/Format.md.
 public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
   package static let fileName = "RECEIPT"
   package static let byteLimit = 4096
 
-  /// The journal.
+  /// The identity of the journal.
   public let journal: JournalID
-  /// The newest entry at that time; 0 if there was none.
+  /// The revision of the newest entry when the receipt was made; 0 if there was none.
   public let revision: Revision
-  /// Its digest, which seals all entries before it.
+  /// The digest of that entry, which seals all entries up to it.
   public let digest: ContentDigest
   /// When the receipt was made, to the microsecond.
   public let date: Date
@@ -25,7 +25,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     self.date = (Timestamp(date) ?? head.timestamp).date
   }
 
-  /// The receipt as in the file: four lines.
+  /// The text of the file `RECEIPT`: four lines.
   public var description: String {
     """
     receipt 1 \(journal)
@@ -48,7 +48,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
     self.revision = revision
     self.digest = digest
     self.date = date.date
-    // A receipt has only one form.
+    // Only the exact text of `description` is valid.
     guard description == text else { return nil }
   }
 
@@ -58,7 +58,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The receipt in the folder of a journal; nil if there is none.
-  /// - Throws: ``JournalError`` with code `newerFormat`, or `damaged` if it is invalid.
+  /// - Throws: ``JournalError`` with code `newerFormat`, or `damaged` if the file is invalid.
   package static func read(in folder: JournalFolder) throws(JournalError) -> JournalReceipt? {
     guard try folder.root.status(of: fileName) != nil else { return nil }
     let bytes = try folder.root.file(fileName, .reading).contents(limit: byteLimit)
@@ -73,7 +73,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Journal {
-  /// The receipt of this journal now.
+  /// The receipt for this journal's newest entry.
   /// - Complexity: O(1)
   public var receipt: JournalReceipt { JournalReceipt(id: id, head: head) }
 

@@ -1,16 +1,16 @@
 package import Files
 import Foundation
 
-/// Replaces a journal's log by another one with the same history, atomically.
+/// Replaces a journal's log atomically by a rewritten log of the same journal.
 ///
-/// 1. The new log is built in the folder `entries.new`, like that of a new journal. Until the last step the journal
-///    does not change.
-/// 2. The file `ERASING` names the images that are removed with the old log. The next opening for writing completes
-///    what a crash has interrupted.
-/// 3. If the new log has a base, FORMAT announces it before the last step. The log decides whether there is one.
-/// 4. The layers and snapshots, which may have content that the new log lacks, are exchanged with an empty folder in
-///    `entries.new`, and then the two logs. After any crash, the journal has the old log or the new one. If it has the
-///    old one, the layers and snapshots are exchanged back.
+/// 1. The new log is built in the folder `entries.new`, like the log of a new journal. The journal's own log does not
+///    change before the exchange in step 4.
+/// 2. The file `ERASING` names the images that are removed with the old log. After a crash, the next opening for
+///    writing completes or withdraws the replacement.
+/// 3. If the new log has a base, FORMAT announces the base before step 4. But the log decides whether there is a base.
+/// 4. The folder of layers and snapshots, which may have content that the new log lacks, is exchanged with an empty
+///    folder in `entries.new`. Then the two logs are exchanged. After any crash, the journal has the old log or the new
+///    one. If it has the old one, the layers and snapshots are exchanged back.
 ///
 /// The caller holds the journal's lock for writing, and from step 4 on commits to neither log until it has the new one open.
 package final class LogReplacement {
@@ -24,10 +24,11 @@ package final class LogReplacement {
   /// The FORMAT for the new log.
   package let format: JournalFormat
   private let oldFormat: JournalFormat
-  /// Whether the journal's FORMAT already announces what the new log has: a base, or none.
+  /// Whether the journal's FORMAT already fits the new log, which has a base or none.
   private let isFormatWritten: Bool
   private var isExchanging = false
 
+  /// Begins to build a new log.
   /// - Parameter base: writes the base into the folder of the new log, or returns nil if history begins with entry 1.
   package init(
     in place: LogPlace, base: (_ entries: Files.Folder<JournalError>) throws(JournalError) -> HistoryBase?
@@ -53,7 +54,7 @@ package final class LogReplacement {
     }
   }
 
-  /// Fails if the file system can't exchange folders, before there is work that would be lost.
+  /// Fails if the file system can't exchange folders. Called first, so that no work is lost.
   private static func checkExchanges(in building: Folder, of root: Folder) throws(JournalError) {
     let names = ["one", "other"]
     for name in names { try building.makeFolder(name) }
@@ -78,17 +79,17 @@ package final class LogReplacement {
     }
   }
 
-  /// Closes the new log and replaces the old one; content that only the old one had is nowhere in the folder
-  /// afterwards.
+  /// Closes the new log and replaces the old one with it. Removes all content that only the old log had from the
+  /// folder.
   /// - Parameter images: the digests of images that only the old log needs.
   package func commit(removing images: [ContentDigest]) throws(JournalError) {
     try exchange(removing: images)
     try finish(removing: images)
   }
 
-  /// Closes the new log and puts it in the place of the old one. If this fails, the journal is unchanged, and the new log
-  /// is removed.
-  /// - Parameter images: those that ``finish(removing:by:)`` removes.
+  /// Closes the new log and puts it in the place of the old one. After a failure, the old log stays and the new one is
+  /// removed, except with code `outcomeUnknown`, after which the journal may have either.
+  /// - Parameter images: the images that ``finish(removing:by:)`` will remove.
   func exchange(removing images: [ContentDigest]) throws(JournalError) {
     isExchanging = true
     do throws(JournalError) {
@@ -110,8 +111,8 @@ package final class LogReplacement {
     } catch { throw unknown(error) }
   }
 
-  /// Puts the old log back after ``exchange(removing:)``. Nothing may have been appended to the new one.
-  /// - Throws: ``JournalError`` with code `outcomeUnknown`: either log may be the journal's after a power loss.
+  /// Puts the old log back after ``exchange(removing:)``. The new log must have no further entries.
+  /// - Throws: ``JournalError`` with code `outcomeUnknown` if the journal may have either log after a power loss.
   func putBack() throws(JournalError) {
     do throws(JournalError) {
       try Self.exchange("entries", of: folder, in: building)
@@ -126,7 +127,8 @@ package final class LogReplacement {
       path: cause.path, cause: cause)
   }
 
-  /// Removes what announces the new log, and the new log. What fails here is left to the next opening for writing.
+  /// Undoes the preparations of the exchange, and removes the new log. If a step fails, the next opening for writing
+  /// repeats it.
   private func withdraw() {
     try? copy.close()
     do throws(JournalError) {
@@ -137,7 +139,7 @@ package final class LogReplacement {
     removeNewLog()
   }
 
-  /// Removes what only the old log had.
+  /// Removes the old log, its layers and snapshots, and the images that only it needs.
   /// - Parameter remove: removes an image from a folder.
   func finish(
     removing images: [ContentDigest], by remove: ImageRemoval = LogReplacement.remove
@@ -178,12 +180,13 @@ package final class LogReplacement {
     do throws(JournalError) {
       record = try ReplacementRecord(in: folder.root)
       if record == nil {
-        // An unfinished log has no erased content. If it can't be removed now, a later opening removes it.
+        // Without a record, nothing was exchanged, and the unfinished log has no erased content. If the log can't be
+        // removed now, a later opening removes it.
         try? removeBuilding(in: folder)
         return
       }
     } catch {
-      // Another program has altered the file, or written it. The logs are intact, and say which of them is the new one.
+      // Another program has altered or written the file. The logs are intact, and show which of them is the new one.
       guard error.code == .damaged else { throw error }
       options.note(
         .warning,
@@ -214,7 +217,7 @@ package final class LogReplacement {
     try keepForeignFiles(of: folder, storage)
     try removeBuilding(in: folder)
     try folder.root.flush()
-    // Last, because it records what is still to be done.
+    // The record is removed last, because it says what is still to be done.
     try folder.root.removeFile(ReplacementRecord.fileName)
     try folder.root.flush()
   }
@@ -224,8 +227,8 @@ package final class LogReplacement {
     try folder.root.removeFolder(buildingName)
   }
 
-  /// Moves files of other programs out of the folders that are to be removed; but not the folder `lost`, where LevelDB's
-  /// repair has put logs and tables of the old log.
+  /// Moves files of other programs out of the folders that are about to be removed, except the folder `lost`, where
+  /// LevelDB's repair has put files of the old log.
   private static func keepForeignFiles(of folder: JournalFolder, _ storage: any LogStorage)
     throws(JournalError)
   {
@@ -248,7 +251,7 @@ package final class LogReplacement {
     try building.flush()
   }
 
-  /// Gives the journal the layers and snapshots that an unfinished replacement has put aside.
+  /// Gives the journal back the layers and snapshots that an unfinished replacement has moved to `entries.new`.
   private static func putSnapshotsBack(_ folder: JournalFolder) throws(JournalError) {
     guard try folder.root.status(of: buildingName)?.kind == .folder,
       let snapshots = try folder.openSnapshots(), try snapshots.names().isEmpty

@@ -7,21 +7,21 @@ package protocol LogRewriting<State> {
 
   /// The entry after which the entries of the new log begin.
   var start: Head { get }
-  /// The newest entry that was considered when the rewriting was made. Commits continued since.
+  /// The newest entry when the rewriting was made. Later entries were committed since.
   var considered: Head { get }
-  /// About how many bytes the new log takes.
+  /// The approximate number of bytes of the new log.
   var byteCount: Int { get }
   /// The images that only the old log needs.
   var images: [ContentDigest] { get }
-  /// The annotation of the entry that records it.
+  /// The annotation of the entry that records the rewriting.
   var annotation: EntryAnnotation { get }
 
   /// Writes the base of the new log, or returns nil if history begins with entry 1.
   func writeBase(in entries: Files.Folder<JournalError>) throws(JournalError) -> HistoryBase?
 
-  /// The entries of the new log. Called for all entries in order.
-  /// - Parameter blobs: those that they name.
-  /// - Throws: ``RewritingIsOutdated`` if entries that were committed since change what is to be removed.
+  /// Returns the entries of the new log for a piece of the old one. Called for all pieces in order.
+  /// - Parameter blobs: the blobs that the entries of the piece name.
+  /// - Throws: ``RewritingIsOutdated`` if later entries than ``considered`` change what must be removed.
   mutating func rewrite(_ piece: [SealedEntry], _ blobs: [Blob]) throws -> [SealedEntry]
 }
 
@@ -31,8 +31,8 @@ package struct RewritingIsOutdated: Error { package init() {} }
 extension Journal {
   /// Replaces the log of an open journal.
   ///
-  /// Commits continue while the entries are copied, read back and replayed. Only what was committed since is copied with
-  /// the write lock held; then the logs are exchanged, and the journal continues with the new one.
+  /// Commits continue while the entries are copied, read back and replayed. With the write lock held, the entries
+  /// committed meanwhile are copied, the logs are exchanged, and the journal continues with the new log.
   /// - Parameters:
   ///   - make: makes the rewriting of the entries up to now; nil if there is nothing to do. Called again if commits
   ///     change what is to be removed.
@@ -51,7 +51,7 @@ extension Journal {
     return try current.withTurn {
       // After an unknown outcome, the folder may have another log than the one that is open.
       try committer.checkTakesCommits()
-      // An earlier one may have left something to remove.
+      // An earlier replacement may have left files to remove.
       try LogReplacement.recover(folder, log, format, State.self, by: blobs.remove, options)
       blobs.beginReplacement()
       defer { blobs.endReplacement() }
@@ -81,7 +81,7 @@ extension Journal {
     let replacement = try LogReplacement(in: LogPlace(old.folder, old.format, options: options)) {
       (entries) throws(JournalError) in try rewriting.writeBase(in: entries)
     }
-    // With a single checkpoint, the new layer would make each past state be replayed from the beginning.
+    // If the new layer had a single checkpoint, each past state would be replayed from the beginning.
     let policy = options.layers
     let keepsMoments = policy.keepsPast && (policy.isAutomatic || !old.chain.layers.isEmpty)
     var new = RewrittenLog(rewriting, replacement, old.chain, policy, keepsMoments: keepsMoments)
@@ -89,16 +89,17 @@ extension Journal {
       try old.folder.root.require(2 * rewriting.byteCount, for: "the entries that stay")
       try new.add(through: rewriting.considered, of: self, observer)
       try new.catchUp(with: self, observer)
-      // The base can't be rebuilt, so each erasure proves it again. Otherwise an old backup's base would fit.
+      // The base can't be rebuilt, so the entry of each erasure proves the base again. Otherwise, the base of an old
+      // backup, with erased content, would fit too.
       let checkpoint = replacement.base?.checkpoint ?? new.checkpoint()
       try new.catchUp(with: self, observer)
       try Task.checkCancellation()
       try committer.replaceLog {
-        // With the write lock held, because a body may wait for a snapshot.
+        // Paused only with the write lock held, because a body may wait for a snapshot.
         try current.whilePaused {
           old.keeper?.close()
           do {
-            // `observer` may commit.
+            // `observer` is not called here, because it may commit.
             try new.add(through: head, of: self) { _ in }
             try new.record(checkpoint, upcast.schema)
             return try use(&new, committer)
@@ -116,10 +117,10 @@ extension Journal {
       replacement.cancel()
       throw error
     }
-    // Freezes the layer that was requested.
+    // Freezes the layer that `use` has requested.
     committer.freezeRest()
     current.value.healthCheck.start()
-    // Waits for readers.
+    // Closing the old log waits for its readers.
     try? old.close()
     try replacement.finish(removing: new.rewriting.images, by: blobs.remove)
     return (new.rewriting, replacement.copy.head)
@@ -139,7 +140,8 @@ extension Journal {
       }
       let (open, keeper, version) = opened
       blobs.withdraw(new.rewriting.images)
-      // The new log has no layers, and without any the next opening would replay everything, whatever the policy is.
+      // The new log has no layers. Without this request, the next opening would replay everything, whatever the policy
+      // is.
       let events = new.replayed.tally
       if hadLayers,
         options.layers.isLayerDue(
@@ -150,7 +152,7 @@ extension Journal {
       keeper.store(version, eventCount: 0, freezing: committer.freezeRest)
       return (open, (open.log, keeper, version))
     } then: { _, _, version in
-      // After the new log is installed, so that a reader that sees the new entry finds it in the log.
+      // Published after the new log is installed, so that a reader that sees the new entry finds the entry in the log.
       published.publish(version)
     }
   }
@@ -163,7 +165,7 @@ extension Journal {
     let log = try options.logStorage.open(.write, in: LogPlace(folder, format, options: options))
     do {
       try new.checkIs(log, format)
-      // Last, because HEAD then names an entry that only this log has.
+      // Called last, because HEAD then names an entry that only this log has.
       try log.beginWriting()
     } catch {
       try? log.close()
@@ -178,9 +180,9 @@ extension Journal {
   }
 }
 
-/// A new log of a journal, while it is being made of the old one.
+/// A new log of a journal while it is made from the old log.
 private struct RewrittenLog<Rewriting: LogRewriting> {
-  /// The most entries that are copied while commits wait, unless these come faster than they are copied.
+  /// The most entries to copy while commits wait, unless commits come faster than they are copied.
   private static var shortCount: Int { 1000 }
   private static var catchUpLimit: Int { 20 }
 
@@ -191,7 +193,7 @@ private struct RewrittenLog<Rewriting: LogRewriting> {
   private var state = Rewriting.State()
   private var applied: Revision = 0
   private var tally = EventTally()
-  /// Past states that the new layer will have.
+  /// The past states that the new layer will have.
   private var moments: [LayerMoment] = []
   private let chain: LayerChain
   private let policy: LayerPolicy
@@ -212,7 +214,7 @@ private struct RewrittenLog<Rewriting: LogRewriting> {
     copied = rewriting.start
   }
 
-  /// What makes the newest version. All of it was replayed.
+  /// The newest version, and the events and past states on the way to it. All entries were replayed.
   var replayed: Replayed<Rewriting.State> {
     Replayed(
       version: Version(head: copy.head, state: state), eventCount: tally.count, tally: tally,
@@ -254,7 +256,7 @@ private struct RewrittenLog<Rewriting: LogRewriting> {
     }
   }
 
-  /// Adds what was committed meanwhile, until it is little.
+  /// Copies the entries that were committed meanwhile, until at most `shortCount` are left.
   mutating func catchUp(with journal: Journal<Rewriting.State>, _ observer: CopyObserver) throws {
     for _ in 1...Self.catchUpLimit {
       let newest = journal.head
@@ -263,7 +265,7 @@ private struct RewrittenLog<Rewriting: LogRewriting> {
     }
   }
 
-  /// The digest of the state so far.
+  /// A checkpoint of the state so far.
   func checkpoint() -> Checkpoint? {
     StateDigest.digest(of: state).map { Checkpoint(revision: applied, stateDigest: $0) }
   }
@@ -274,7 +276,7 @@ private struct RewrittenLog<Rewriting: LogRewriting> {
     try prove { _ in }
   }
 
-  /// Fails unless a log that was opened in the place of the old one is this one.
+  /// Fails unless the log that was opened in the place of the old one is this new log.
   func checkIs(_ log: any EntryLog, _ format: JournalFormat) throws(JournalError) {
     guard try log.newestRevision() == copy.head.revision,
       try log.head(at: copy.head.revision, format) == copy.head

@@ -1,12 +1,12 @@
-/// Finds the blobs that entries name, read in order.
+/// Finds the blobs that entries name. The entries must be passed in order.
 ///
-/// After an update, the whole record counts, so the records of changed entities are cached. Call ``trim()`` regularly
-/// to bound memory: of too many records, those that were used least recently are dropped and read again.
+/// After an update, an entity names all blobs of its whole record, so the records of changed entities are cached. Call
+/// ``trim()`` regularly to bound the memory.
 package struct NamedBlobs<State: EventSourced> {
   private static var byteLimit: Int { 32 << 20 }
 
   let upcast: EventUpcast
-  /// The record of an entity after its event of a revision.
+  /// Reads the record of an entity after its event at a revision.
   let recordAfter: (EntityKey, Revision) throws(JournalError) -> EntityRecord?
   private var records: [EntityKey: CachedRecord] = [:]
   private var byteCount = 0
@@ -14,7 +14,7 @@ package struct NamedBlobs<State: EventSourced> {
 
   private struct CachedRecord {
     let record: EntityRecord?
-    /// How many uses of any record there were before its last.
+    /// The number of uses of all records before the last use of this one.
     let use: Int
 
     var byteCount: Int { 64 + (record?.bytes.count ?? 0) }
@@ -27,7 +27,8 @@ package struct NamedBlobs<State: EventSourced> {
     self.recordAfter = recordAfter
   }
 
-  /// Drops records if there are too many. `recordAfter` is then called for earlier entries.
+  /// Drops the least recently used records if they take too many bytes. `recordAfter` reads them again from earlier
+  /// entries.
   package mutating func trim() {
     guard byteCount > Self.byteLimit else { return }
     // Keeps half of the bytes, so that trimming is rare.
@@ -42,7 +43,7 @@ package struct NamedBlobs<State: EventSourced> {
     try entry.decode { entry throws(JournalError) in try blobs(in: entry) }
   }
 
-  /// The blobs that an entry's entities name after the entry.
+  /// The blobs that the entities changed by an entry name after the entry.
   mutating func blobs(in entry: EntryDecoder) throws(JournalError) -> [Blob] {
     var blobs: [Blob] = []
     try forEach(in: entry) { blobs += $1 }
@@ -87,7 +88,7 @@ package struct NamedBlobs<State: EventSourced> {
 }
 
 extension NamedBlobs {
-  /// Reads unknown records from a log, following the events back, and at the end from its base.
+  /// Makes a finder that reads uncached records from a log, by following the events back, if necessary to the base.
   package init(in log: any EntryLog, _ base: HistoryBase?) throws(JournalError) {
     let upcast = try EventUpcast(State.self)
     self.init(upcast) { entity, revision throws(JournalError) in

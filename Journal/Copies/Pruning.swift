@@ -3,17 +3,17 @@ public import Foundation
 
 /// The result of a pruning or a dry run.
 public struct PruningReport: Sendable {
-  /// Where history begins: the state of this revision and all later entries are kept.
+  /// The new beginning of the history: the state of this revision and all later entries are kept.
   public let base: Head
-  /// How many entries were removed.
+  /// The number of entries that were removed, or in a dry run would be.
   public let entryCount: Int
-  /// How many bytes they have.
+  /// The number of bytes of these entries.
   public let entryByteCount: Int
-  /// How many images only these entries named.
+  /// The number of images that only these entries named.
   public let imageCount: Int
-  /// How many bytes these images have.
+  /// The number of bytes of these images.
   public let imageByteCount: Int
-  /// The newest entry: the one that records the pruning, unless nothing was pruned.
+  /// The newest entry. It records the pruning, unless nothing was pruned.
   public let head: Head
 }
 
@@ -24,7 +24,7 @@ enum PruningMetadata {
 }
 
 extension Entry {
-  /// What an entry without events did to the entries before it: `pruned` or `erased`; nil for any other entry.
+  /// `pruned` or `erased` for an entry that records a pruning or an erasure; nil for any other entry.
   package var rewriting: String? {
     // A commit can have the same metadata, but always has events.
     if !events.isEmpty { return nil }
@@ -45,12 +45,12 @@ extension Journal {
   /// journal does.
   ///
   /// Commits, readers and sequences continue; commits wait only for a moment at the end. A reader of entries that are
-  /// pruned meanwhile gets the error `pruned`. A second erasure or pruning waits for the first. From a task, call it in
-  /// ``read(_:)``. After a crash either everything is pruned, or nothing.
+  /// pruned meanwhile gets the error `pruned`. A second erasure or pruning waits for the first. From a task, call
+  /// `prune` in ``read(_:)``. After a crash, either everything is pruned or nothing.
   /// - Parameters:
-  ///   - selector: the point. Nothing happens if history begins there already, or later.
-  ///   - reason: why; it is the note of the new entry.
-  ///   - author: who does it.
+  ///   - selector: the point in time. If history begins at or after this point, nothing is pruned.
+  ///   - reason: the reason, which becomes the note of the new entry.
+  ///   - author: who prunes, which becomes the author of the new entry.
   ///   - progress: called with the progress; an error that it throws, cancelling the task, or closing the journal ends the
   ///     work, and nothing is pruned.
   /// - Throws: ``JournalError`` as ``revision(at:)`` does, but not `pruned`; `readOnly`; `wrongUse` inside the body of a
@@ -149,7 +149,7 @@ package struct PruningScope {
   var entryCount = 0
   var entryByteCount = 0
   var images: Set<Blob> = []
-  /// The tables of the state of the base, if they were needed already.
+  /// The tables of the base's state; nil if they were not needed so far.
   var tables: [EntityTable]?
 
   package func report(_ head: Head) -> PruningReport {
@@ -169,7 +169,7 @@ struct PruningRewriting<State: EventSourced>: LogRewriting {
   private let format: JournalFormat
   private let schema: ModelSchema
 
-  /// - Parameter tables: those of the state that history will begin with.
+  /// - Parameter tables: the tables of the state that history will begin with.
   init(
     _ scope: PruningScope, considered: Head, tables: [EntityTable], _ format: JournalFormat,
     _ schema: ModelSchema, annotation: EntryAnnotation, byteCount: Int

@@ -1,14 +1,14 @@
 package import Files
 
-/// The file `ERASING`: the images that are to be removed when a new log has replaced the old one. Documentation/Format.md,
-/// "Erasure", describes it.
+/// The file `ERASING`, which names the images to remove once a new log has replaced the old one.
+/// Documentation/Format.md, "Erasure", describes the file.
 ///
 /// A program that syncs folders may bring back an earlier file, so an image that an entry names stays even if the file
 /// lists it.
 package struct ReplacementRecord {
   package static let fileName = "ERASING"
 
-  /// The last entry of the new log when it replaced the old one.
+  /// The last entry of the new log when the new log replaced the old one.
   let revision: Revision
   let digest: ContentDigest
   /// The images that only the old log needs.
@@ -46,7 +46,8 @@ package struct ReplacementRecord {
     self.init(revision: revision, digest: digest, images: images)
   }
 
-  /// A record from the mark of the new log, if ERASING can't be parsed; nil without a mark. It names no images.
+  /// Makes a record from the mark of the new log, for the case that ERASING can't be parsed. The record names no
+  /// images. Nil if there is no mark.
   init?(
     unfinishedIn building: Folder?, of journal: JournalID, _ storage: any LogStorage
   ) throws(JournalError) {
@@ -60,7 +61,8 @@ package struct ReplacementRecord {
     }
   }
 
-  /// Whether the log is the new one, or continues it. False if it was pruned since: then everything was removed before.
+  /// Whether `log` is the new log, possibly with later entries. False if the entry `revision` was pruned later, because
+  /// a pruning finishes earlier replacements first.
   func isCommitted(in log: any EntryLog, _ format: JournalFormat) throws(JournalError) -> Bool {
     guard revision > format.head.revision, try log.newestRevision() >= revision else { return false }
     return try log.read(revision) { entry throws(JournalError) in try entry.digest(journal: format.id) }
@@ -86,8 +88,8 @@ package struct ReplacementRecord {
         + "removes it, and no image that an entry names", path: root.path(of: fileName))
   }
 
-  /// The images that are still there and that neither an entry nor the base names.
-  /// - Complexity: O(n) in the bytes of the entries, if there are any.
+  /// Those of the recorded images that still exist and that neither an entry nor the base names.
+  /// - Complexity: O(n) in the bytes of the entries if any recorded image exists.
   func images<State: EventSourced>(
     unnamedIn log: any EntryLog, _ format: JournalFormat, of model: State.Type, _ folder: JournalFolder
   ) throws(JournalError) -> Set<ContentDigest> {

@@ -2,34 +2,36 @@ import Dispatch
 import Foundation
 import Locks
 
-/// How much history a journal keeps: this period, and up to a tenth more.
+/// How much history a journal keeps: a period, and up to a tenth more.
 ///
 /// ```swift
 /// let journal = try CatalogJournal.open(at: url, options: JournalOptions(retention: .years(2)))
 /// ```
-/// The period is counted back from the newest entry or from now, whichever is earlier. So no history of the period is
-/// lost if the journal was not opened for years. If the newest entries are more than an eighth of the period later than
-/// those before them, the clock may have been wrong. They count only if they span a twentieth of the period; otherwise
-/// the period is counted back from the entries before the gap, to which the same applies. Eight such gaps in a row mean
-/// that the journal is rarely used, and not that the clock was wrong.
+/// The period is counted back from the newest entry or from now, whichever is earlier. So a journal that was not opened
+/// for years loses no history of its last period.
+///
+/// A wrong clock may have dated the newest entries too late. That is assumed if a gap of more than an eighth of the
+/// period precedes them, and they span less than a twentieth of the period. The period is then counted back from the
+/// entries before the gap, for which the test is repeated. Eight such gaps in a row mean that the journal is rarely
+/// used, and not that the clock was wrong.
 public struct HistoryRetention: Hashable, Sendable {
   private let component: Calendar.Component
   private let count: Int
 
-  /// Keeps this many days.
+  /// Keeps a number of days, at least one.
   public static func days(_ count: Int) -> HistoryRetention {
     HistoryRetention(component: .day, count: max(count, 1))
   }
 
-  /// Keeps this many years.
+  /// Keeps a number of years, at least one.
   public static func years(_ count: Int) -> HistoryRetention {
     HistoryRetention(component: .year, count: max(count, 1))
   }
 
-  /// `2 years`.
+  /// The period as text, such as `2 years`.
   var text: String { "\(count) \(component == .day ? "day" : "year")\(count == 1 ? "" : "s")" }
 
-  /// The date before which history may be pruned.
+  /// The date before which history may be pruned, if the period is counted back from `date`.
   func start(before date: Date) -> Date {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .gmt
@@ -38,17 +40,17 @@ public struct HistoryRetention: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The revision up to which history is to be pruned; nil if it is too little to justify rewriting the log.
+  /// The revision up to which to prune; nil if too little history would be removed to justify rewriting the log.
   private func pruningPoint(_ retention: HistoryRetention) throws -> RevisionSelector? {
     let first = format.head.revision + 1
     guard let newest = try newestOwnEntry(), newest.revision > first else { return nil }
     let oldest = try log.read(first) { entry throws(JournalError) in try entry.date() }.date
-    // Waits for a tenth more, so that each entry is rewritten only a few times in all.
+    // Pruning waits for a tenth more, so that each entry is rewritten only a few times in all.
     func isDue(at end: Date) -> Bool {
       let start = retention.start(before: end)
       return oldest < start.addingTimeInterval(-end.timeIntervalSince(start) / 10)
     }
-    // To find out whether the clock was right, more entries are read.
+    // The cheap test comes first, because finding out whether the clock was right reads more entries.
     guard isDue(at: min(newest.date, Date())), let end = try end(of: retention), isDue(at: end) else {
       return nil
     }
@@ -61,10 +63,10 @@ extension Journal {
     return nil
   }
 
-  /// A wrong clock does not make so many gaps in a row.
+  /// The number of gaps in a row that a wrong clock does not make.
   private static var trustedGapCount: Int { 8 }
 
-  /// The date from which the period is counted back, by what the clock said; nil if the entries do not tell.
+  /// The date from which the period is counted back, by the clock dates of the entries; nil if these do not show it.
   private func end(of retention: HistoryRetention) throws -> Date? {
     let cursor = entries(newestFirst: true)
     var dates: ClosedRange<Date>?
@@ -79,7 +81,7 @@ extension Journal {
         dates = entry.clockDate...entry.clockDate
         continue
       }
-      // The clock was set back, and the entries after that span too little time.
+      // The clock was set back, and the entries after that span too little time to trust either date.
       if entry.clockDate > end.addingTimeInterval(period / 8) { return nil }
       let earliest = min(dates?.lowerBound ?? end, entry.clockDate)
       if end.timeIntervalSince(earliest) >= period / 20 { return end }
@@ -88,23 +90,23 @@ extension Journal {
     return nil
   }
 
-  /// Prunes the history that an app does not keep.
+  /// Prunes the history that `retention` does not keep, if that is due.
   fileprivate func prune(keeping retention: HistoryRetention) throws {
     guard let point = try settled({ try pruningPoint(retention) }) else { return }
     try prune(before: point, reason: "kept for \(retention.text)")
   }
 }
 
-/// Prunes what a journal does not keep, on a background thread: after the opening, and when layers were written.
+/// Prunes history by a journal's retention, on a background thread: after the opening, and after layers were written.
 ///
 /// Safe to use from any thread.
 final class RetentionThread<State: EventSourced>: Sendable {
   private struct Progress: Sendable {
-    /// Nil before the beginning, after the end, and after a failure: too much history is no damage, so the next opening
+    /// Nil before `begin`, after `end`, and after a failure. Too much history is no damage, so only the next opening
     /// tries again.
     var journal: Journal<State>?
     var isRunning = false
-    /// Before this revision, it is not worth looking again: that reads entries.
+    /// The revision at which to look again. A look reads entries, so earlier looks are not worth their cost.
     var nextLook: Revision = 0
   }
 
@@ -114,7 +116,7 @@ final class RetentionThread<State: EventSourced>: Sendable {
 
   init(_ retention: HistoryRetention) { self.retention = retention }
 
-  /// - Parameter journal: a handle of the journal.
+  /// - Parameter journal: a second instance for background threads.
   func begin(_ journal: Journal<State>) {
     progress.withLock { $0.journal = journal }
     look()
@@ -159,13 +161,13 @@ final class RetentionThread<State: EventSourced>: Sendable {
     background.leave()
   }
 
-  /// Returns when what was due is pruned.
+  /// Waits until a pruning in progress has ended.
   func waitUntilIdle() { background.wait() }
 
   func end() { progress.withLock { $0.journal = nil } }
 }
 
 extension Entry {
-  /// Whether it was not made by a pruning.
+  /// Whether the entry does not record a pruning.
   fileprivate var isOwn: Bool { metadata[PruningMetadata.prunes] == nil }
 }

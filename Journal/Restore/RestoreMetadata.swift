@@ -1,25 +1,25 @@
-/// The metadata, for programs, of entries that restore something.
+/// The metadata keys, for programs, of entries that restore or copy earlier values.
 enum RestoreMetadata {
   /// The revision whose state an entry restored.
   static let restores = "journal.restores"
   static let reverts = "journal.reverts"
-  /// The revision that an author undid; the entry also reverts it.
+  /// The revision that an author undid. The entry also has this revision under `reverts`.
   static let undoes = "journal.undoes"
-  /// The revision that an author redid; the entry reverts the undo.
+  /// The revision that an author redid. The entry has the revision of the undo under `reverts`.
   static let redoes = "journal.redoes"
   /// The undo group of an entry: any text of the app.
   static let group = "journal.group"
 
-  /// The revision under one of these keys; nil if there is none. Any program can write metadata.
+  /// The revision under a key; nil if the value is missing or invalid. Any program can write metadata.
   static func revision(_ key: String, in metadata: [String: String]) -> Revision? {
     metadata[key].flatMap { Revision($0) }.flatMap { (0..<NumberLimit.revision).contains($0) ? $0 : nil }
   }
 
-  /// The most ranges of a list of revisions, so that what another program wrote takes no longer to read.
+  /// The most ranges in a list of revisions, which bounds the time to read a list that another program wrote.
   static let rangeLimit = 4096
 
-  /// The revisions under one of these keys: one, or for an undo group a list such as `5-7,9`, in order. Empty if there is
-  /// none, or one that ``text(of:)`` would not have written.
+  /// The revisions under a key: a single one or, for an undo group, an ascending list such as `5-7,9`. Empty if the
+  /// value is missing, or in another form than ``text(of:)`` writes.
   static func revisions(_ key: String, in metadata: [String: String]) -> RangeSet<Revision> {
     var revisions = RangeSet<Revision>()
     var end: Revision = -1
@@ -38,7 +38,7 @@ enum RestoreMetadata {
     return revisions
   }
 
-  /// The text of the revisions of entries under a key.
+  /// The revisions of entries as metadata: a list such as `5-7,9`.
   static func text(of entries: [Entry]) -> String { text(of: ranges(of: entries)[...]) }
 
   static func ranges(of entries: [Entry]) -> [Range<Revision>] {
@@ -58,7 +58,7 @@ package enum RevertNote: String, CaseIterable {
   case undo = "undid"
   case redo = "redid what was undone by"
 
-  /// `undid entry 12: spelling`, or `undid entries 5-7,9,12 and 8 others`, which quotes no note.
+  /// The default note: `undid entry 12: spelling` or, for several entries, `undid entries 5-7,9,12 and 8 others`.
   func text(of entries: [Entry]) -> String {
     guard entries.count == 1 else {
       let ranges = RestoreMetadata.ranges(of: entries)
@@ -85,11 +85,11 @@ extension EntryAnnotation {
   /// The only revision that the entry reverts, nil if it is not the revert of one entry.
   package var reverted: Revision? { RestoreMetadata.revision(RestoreMetadata.reverts, in: metadata) }
 
-  /// The revisions that the entry reverts: more than one if it undoes a group, none if it is not a revert.
+  /// The revisions that the entry reverts: several if the entry undoes a group, none if it is not a revert.
   var allReverted: RangeSet<Revision> { RestoreMetadata.revisions(RestoreMetadata.reverts, in: metadata) }
 
-  /// The revisions whose values the entry may have restored: one, or for an undo group that before each range, newest
-  /// first. None if it restored nothing.
+  /// The revisions whose values the entry may have restored, newest first: the restored revision or, for a revert, the
+  /// revision before each range of reverted entries. Empty for any other entry.
   var sources: [Revision] {
     if let restored = RestoreMetadata.revision(RestoreMetadata.restores, in: metadata) { return [restored] }
     return allReverted.ranges.reversed().map { max($0.lowerBound - 1, 0) }

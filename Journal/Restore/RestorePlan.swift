@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a restore, a revert, an undo or a redo would do: a value to inspect, to show, and then to commit.
+/// The changes that a restore, a revert, an undo or a redo would make. Inspect the plan, show it, and then commit it.
 ///
 /// ```swift
 /// let plan = try journal.planRestore(of: .entities([.item(42)]), asOf: .head(back: 1))
@@ -14,49 +14,51 @@ public struct RestorePlan: Sendable {
     case restore(asOf: Revision)
     /// Undoes exactly one entry.
     case revert(Revision)
-    /// Undoes the author's newest entry that is not undone yet, with the others of its undo group.
+    /// Undoes the author's newest entry that is not undone yet, with the other entries of its undo group.
     case undo(Revision)
-    /// Redoes an entry that its author has undone, with the others of its undo group.
+    /// Redoes an entry that its author has undone, with the other entries of its undo group.
     case redo(Revision)
   }
 
   /// The purpose of the plan.
   public let action: Action
-  /// The revision that it was made for. It does not consider later entries.
+  /// The newest revision when the plan was made. The plan does not consider later entries.
   public var basis: Revision { head.revision }
-  /// What would change, in the order of kinds and numbers; empty if nothing would.
+  /// The changes that the plan would make, in the order of kinds and numbers; empty if there are none.
   public let changes: [EntityDifference]
-  /// The later edits that it would undo.
+  /// The later edits that the plan would undo.
   public let undoes: [LaterEdit]
-  /// The later edits that prevent a revert, or the additions that prevent a restore. If there are any, the plan can't be committed.
+  /// The later edits that prevent a revert, or the additions that prevent a restore. A plan with conflicts can't be
+  /// committed.
   public let conflicts: [LaterEdit]
-  /// The rule of the model that the plan would break, in words that name the entities. If there is one, committing it is
-  /// `rejected`. Nil if there are conflicts.
+  /// The rule of the model that the plan would break, in words that name the entities. Committing a plan with a problem
+  /// is `rejected`. Nil if there is no problem, or if there are conflicts.
   public private(set) var problem: String?
-  /// The default note of its entry.
+  /// The default note of the plan's entry.
   public let note: String
-  /// The metadata of its entry, for programs: `journal.restores`, `journal.reverts`, `journal.undoes` and
+  /// The metadata of the plan's entry, for programs: `journal.restores`, `journal.reverts`, `journal.undoes` and
   /// `journal.redoes`, each with a revision or, for an undo group, a list such as `5-7,9`.
   public let metadata: [String: String]
 
-  /// The journal that it was made for.
+  /// The journal that the plan was made for.
   let journal: JournalID
-  /// The newest entry of that journal at that time.
+  /// The newest entry of the journal when the plan was made.
   let head: Head
-  /// Whether it covers the whole journal, so that any entry in between is a conflict.
+  /// Whether the plan covers the whole journal, so that any later entry is a conflict.
   let coversEverything: Bool
-  /// The ``PlanResult`` of the check, which a commit to the same version need not make again.
+  /// The ``PlanResult`` of the check, which a commit on the same version uses again.
   private(set) var result: (any Sendable)?
 
-  /// Whether there is nothing to do.
+  /// Whether the plan would change nothing.
   public var isEmpty: Bool { changes.isEmpty }
 
-  /// The same plan with its ``problem``, found by making the changes in a draft.
+  /// Returns this plan with its ``problem``, found by making the changes in a draft.
   func checked<State: EventSourced>(on version: Version<State>) -> RestorePlan {
     checked { (plan) throws(JournalError) in plan.result = try PlanResult(of: plan, on: version) }
   }
 
-  /// The same plan with its ``problem``, found by making the changes, if there are any.
+  /// Returns this plan with its ``problem``, which is the error of `make`. Without changes, or with conflicts, returns
+  /// this plan.
   func checked(_ make: (inout RestorePlan) throws(JournalError) -> Void) -> RestorePlan {
     guard !isEmpty, conflicts.isEmpty else { return self }
     var plan = self
@@ -65,7 +67,7 @@ public struct RestorePlan: Sendable {
   }
 }
 
-/// The events that a plan makes of a version, and the state after them.
+/// The events of a plan on a version, and the state after these events.
 struct PlanResult<State: EventSourced>: Sendable {
   let base: Version<State>
   let events: [JournalEvent]
@@ -80,25 +82,26 @@ struct PlanResult<State: EventSourced>: Sendable {
   }
 }
 
-/// An edit of one entity after the state that a plan restores.
+/// An edit of one entity after the revision that a plan restores or reverts.
 public struct LaterEdit: Hashable, Sendable {
   /// The entry's number.
   public let revision: Revision
   /// The entry's date.
   public let date: Date
-  /// The date by the clock or the caller.
+  /// The date that the clock or the caller gave to the commit.
   public let clockDate: Date
-  /// Who made it.
+  /// Who made the entry.
   public let author: String
-  /// Why.
+  /// Why the entry was made.
   public let note: String
-  /// Whether author and note have been erased. They are empty then.
+  /// Whether author and note have been erased, and are therefore empty.
   public let isAnnotationErased: Bool
-  /// The entity that it changed.
+  /// The entity that the edit changed.
   public let entity: EntityKey
   /// The operation on the entity.
   public let operation: JournalEvent.Operation
-  /// The parts that it changed and that the plan would change back; empty unless both are updates.
+  /// The parts that the edit changed and that the plan would change back; empty unless the edit and the plan's change
+  /// of the entity are both updates.
   public internal(set) var fields: [FieldKey]
 }
 
@@ -107,13 +110,14 @@ extension Journal {
   /// same history, are one journal.
   /// - Parameters:
   ///   - plan: the plan.
-  ///   - author: who commits it.
-  ///   - note: why; by default the plan's ``RestorePlan/note``.
+  ///   - author: who commits the plan.
+  ///   - note: why the plan is committed; by default the plan's ``RestorePlan/note``.
   ///   - date: the date of the entry, by default now.
   ///   - expecting: conditions that must still hold.
-  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, a condition does not hold, or a later
-  ///   entry changed one of its entities, deleted one to which they refer, or made another refer to one that it
-  ///   deletes; `wrongUse` if it was made for another journal. Then nothing was written. Otherwise as `commit` does.
+  /// - Throws: ``JournalError`` with code `conflict` if the plan has conflicts, a condition does not hold, or an entry
+  ///   since the plan was made changed an entity of the plan, deleted an entity to which the plan's records refer, or
+  ///   referred to an entity that the plan deletes; `wrongUse` if the plan was made for another journal; other codes as
+  ///   `commit`. After `conflict` and `wrongUse`, nothing was written.
   @discardableResult
   public func commit(
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
@@ -149,9 +153,9 @@ extension Journal {
   private func checkIsOwn(_ plan: RestorePlan) throws {
     var isOwn = plan.journal == id
     if isOwn {
-      // An entry of another node may not have been fetched yet.
+      // The plan may build on an entry of another node that was not fetched yet.
       if plan.basis > head.revision { try catchUp() }
-      // Pruned entries can't be compared any more.
+      // If the plan's newest entry was pruned, its digest can't be compared any more.
       isOwn = try plan.basis < format.head.revision || contains(JournalReceipt(id: id, head: plan.head))
     }
     guard isOwn else {
@@ -162,7 +166,7 @@ extension Journal {
     }
   }
 
-  /// Adds the author of the entry in between to an error, if the entry can be read already.
+  /// Adds the author and the note of the conflicting entry to an error, if that entry can be read already.
   private func explained(_ error: any Error, _ plan: RestorePlan) -> any Error {
     guard let conflict = error as? JournalError, conflict.code == .conflict, let revision = conflict.revision,
       revision > plan.basis, let entry = try? entry(at: revision)
@@ -177,7 +181,7 @@ extension Journal {
 }
 
 extension Draft {
-  /// Makes the changes of a plan, after checking that no entry in between conflicts.
+  /// Makes the changes of a plan, after checking that no entry since the plan was made conflicts.
   mutating func make(_ plan: RestorePlan) throws(JournalError) {
     if let conflict = plan.conflicts.first {
       let name = State.name(of: conflict.entity)
@@ -198,7 +202,7 @@ extension Draft {
         revision: revision - 1)
     }
     if let base = chain?.base, plan.basis < base.revision {
-      // The entry of an erasure may have been pruned.
+      // The entry of an erasure since then may have been pruned, so an erasure can't be ruled out.
       throw JournalError(
         .conflict,
         "history was pruned up to revision \(base.revision) after this was planned at revision \(plan.basis); plan it "
@@ -217,7 +221,7 @@ extension Draft {
           .wrongUse,
           "the plan was made for a copy with another history; plan it again with this journal")
       }
-      // Others may also have deleted what a record needs, or have begun to refer to what is to be deleted.
+      // A later entry may also have deleted an entity that a record refers to, or referred to an entity to be deleted.
       if let new = change.new {
         for reference in state.references(in: new, of: change.entity.kind)
         where state.record(of: reference) == nil {
@@ -257,8 +261,8 @@ extension Draft {
 }
 
 extension LayerChain {
-  /// The first entry since a plan was made that erased content which the plan has: an entity that it changes, or a note that
-  /// its own note quotes. Nil if there is none.
+  /// The first entry since a plan was made that erased content of the plan: an entity that the plan changes, or a note
+  /// that the plan's note quotes. Nil if there is no such entry.
   fileprivate func erasure<State: EventSourced>(
     concerning plan: RestorePlan, _: State.Type
   ) throws(JournalError) -> Revision? {

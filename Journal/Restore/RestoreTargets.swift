@@ -1,12 +1,12 @@
-/// The target records of entities, and what must change with them so that no rule of the model is broken.
+/// The target records of entities, and the records that must change with them to keep the rules of the model.
 struct RestoreTargets<State: EventSourced> {
   let now: State
-  /// The state from which a deleted entity comes back because others need it: that at the point to be restored; nil if
-  /// none may come back. Called only if one is needed.
+  /// Returns the state from which to restore a deleted entity that a target refers to; nil if the entity must stay
+  /// deleted. Called only if there is such an entity.
   let past: (EntityKey) throws -> State?
-  /// The targets. An entity that maps to nil is to be deleted.
+  /// The target records. Nil means that the entity is to be deleted.
   private var records: [EntityKey: EntityRecord?] = [:]
-  /// The entities that keep referring to one that is to be deleted, because the state's rules forbid its deletion.
+  /// The entities that keep a reference to an entity to be deleted, because the state's rules forbid that deletion.
   private(set) var refusals: [EntityKey] = []
 
   init(now: State, past: @escaping (EntityKey) throws -> State?) {
@@ -19,8 +19,8 @@ struct RestoreTargets<State: EventSourced> {
 
   func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }
 
-  /// Restores deleted entities that the records refer to, with the entities that belong to them, and deletes or changes
-  /// entities that refer to deleted ones.
+  /// Restores deleted entities that the target records refer to, with the entities that belong to them; and deletes or
+  /// changes entities that refer to an entity to be deleted.
   mutating func complete() throws {
     var open = Array(records.keys)
     var known: State?
@@ -35,8 +35,8 @@ struct RestoreTargets<State: EventSourced> {
               continue
             }
           }
-          // The referenced entity did not exist at that point, stays deleted, or is to be deleted: the record
-          // loses the reference.
+          // The referenced entity did not exist in the past, stays deleted, or is to be deleted, so the record loses
+          // the reference.
           let changed = self.record(record, of: entity, without: reference)
           if changed == record { continue }
           set(entity, changed)
@@ -60,7 +60,7 @@ struct RestoreTargets<State: EventSourced> {
     }
   }
 
-  /// Restores a deleted entity, with the deleted ones that can't exist without it, and returns them all.
+  /// Restores a deleted entity and the deleted entities that can't exist without it. Returns all these entities.
   private mutating func revive(_ entity: EntityKey, from past: State) -> [EntityKey] {
     set(entity, past.record(of: entity))
     var revived = [entity]
@@ -80,7 +80,7 @@ struct RestoreTargets<State: EventSourced> {
     return revived
   }
 
-  /// The record of an entity without a reference; nil if the entity can't exist without it.
+  /// The record of an entity without a reference; nil if the entity can't exist without the reference.
   private func record(
     _ record: EntityRecord, of entity: EntityKey, without reference: EntityKey
   ) -> EntityRecord? {
@@ -88,7 +88,7 @@ struct RestoreTargets<State: EventSourced> {
       now.references(in: record, of: entity.kind).contains(reference)
     }
     if let present = now.record(of: entity), !refers(present) {
-      // Only the part that refers stays as it is now.
+      // Only the part with the reference keeps its present value.
       for part in EntityRecord.differences(from: record, to: present) {
         guard let changes = record.changes(to: present, where: { $0 == part.key }) else { continue }
         let kept = record.applying(changes)

@@ -1,30 +1,33 @@
 /// The scope of a restore.
 public enum RestoreScope: Sendable {
-  /// These entities, with the entities that belong to them.
+  /// Some entities, with the entities that belong to them.
   case entities([EntityKey])
-  /// Every entity that exists now or existed at the point.
+  /// Every entity that exists now, or existed at the point in time.
   case everything
 }
 
 extension Journal {
   /// Plans to restore entities, or everything, as of a point in time.
   ///
-  /// An entity that was deleted since returns under its number, with the entities that belong to it and, if they were
-  /// deleted, those that it refers to, each with the entities that belong to it. An entity that was added since is
-  /// deleted, with the entities that belong to it. If the scope names such an entity, or is everything at a point at which
-  /// nothing existed, its additions are the plan's ``RestorePlan/conflicts``, because a restore of what did not exist is
-  /// mostly a mistake. If the result would break a rule of the model, the plan has a ``RestorePlan/problem``.
+  /// A restored entity that was deleted since gets its old number. The entities that belong to it return too, and so do
+  /// deleted entities that it refers to, with the entities that belong to these. An entity that was added since is
+  /// deleted, with the entities that belong to it.
+  ///
+  /// Restoring an entity that did not exist at the point is mostly a mistake. So if the scope names such an entity, or
+  /// is everything at a point at which nothing existed, the additions are ``RestorePlan/conflicts`` of the plan. If the
+  /// result would break a rule of the model, the plan has a ``RestorePlan/problem``.
   /// - Parameters:
   ///   - scope: what to restore.
   ///   - selector: the point in time.
-  ///   - fields: only these parts, of entities that exist now and existed then; all parts if nil. Entities that the
-  ///     scope names must exist. The number of a field means another field in each kind of entity.
-  ///   - keepsNew: whether to keep entities and parts that were added since.
-  ///   - deletesNew: whether entities that the scope names are deleted if they did not exist at the point; for everything,
-  ///     whether it is deleted if nothing existed.
+  ///   - fields: the parts to restore, of entities that exist now and existed at the point; nil for all parts. Entities
+  ///     that the scope names must exist now. A field number stands for another field in each kind of entity.
+  ///   - keepsNew: whether to keep entities and parts that were added since the point.
+  ///   - deletesNew: whether to delete entities that the scope names and that did not exist at the point, instead of
+  ///     reporting conflicts; with `everything`, whether to delete all entities if none existed.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
-  ///   existed, if its content at that point was erased, or if it is deleted and only parts of it are to be restored.
-  /// - Complexity: that of the state at the point, or for ``RestoreScope/everything`` that of ``diff(from:to:)``.
+  ///   existed, if an entity's content at the point was erased, or if `fields` is not nil and a named entity is
+  ///   deleted.
+  /// - Complexity: as ``state(asOf:)``; for ``RestoreScope/everything``, as ``diff(from:to:)``.
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,
     keepsNew: Bool = false, deletesNew: Bool = false
@@ -36,9 +39,10 @@ extension Journal {
       deletesNew: deletesNew)
   }
 
-  /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:deletesNew:)`` does, with other parts for each kind.
-  /// - Parameter isGroup: whether the entities are a group and not named one by one. If some of them existed at the point,
-  ///   the others are deleted without a conflict.
+  /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:deletesNew:)`` does, with the parts given for
+  /// each kind of entity.
+  /// - Parameter isGroup: whether the entities were named as a group, and not one by one. If some entities of a group
+  ///   existed at the point, the others are deleted without a conflict.
   package func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector,
     fieldsByKind fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool, deletesNew: Bool,
@@ -122,7 +126,8 @@ extension Journal {
     }
   }
 
-  /// The entities that changes delete because they did not exist at the point, if the scope names them or nothing existed.
+  /// The entities that the changes delete although the user may not expect it: those that the scope names and that did
+  /// not exist at the point, or all if nothing existed.
   private static func deletedUnasked(
     by changes: [EntityDifference], of now: State, _ scope: RestoreScope, _ isGroup: Bool,
     asOf point: Revision, _ selected: [(entity: EntityKey, past: EntityRecord?)]
@@ -130,7 +135,7 @@ extension Journal {
     var named: Set<EntityKey>
     switch scope {
     case .everything:
-      // If all entities are deleted, none existed.
+      // If the changes delete all entities, none existed.
       let all = (now.parts?.tables ?? []).enumerated().reduce(0) {
         $0 + (State.isRestored(EntityKind(rawValue: UInt8($1.offset))) ? $1.element.count : 0)
       }
@@ -146,7 +151,7 @@ extension Journal {
     return named.intersection(changes.filter { $0.new == nil }.map(\.entity))
   }
 
-  /// `restored title, stars of item:1 as of revision 2`.
+  /// The default note, such as `restored title, stars of item:1 as of revision 2`.
   private static func note(
     of scope: RestoreScope, asOf point: Revision, _ fields: [EntityKind: Set<FieldKey>]?, keepsNew: Bool
   ) -> String {
@@ -179,7 +184,7 @@ extension Journal {
     }
   }
 
-  /// The entities, and those that depend on them, now or in the past.
+  /// The entities, and all that depend on them now or did in the past.
   private static func withParts(_ entities: [EntityKey], now: State, past: State) -> Set<EntityKey> {
     var all = Set(entities)
     var open = entities
@@ -190,7 +195,7 @@ extension Journal {
           let isPart =
             State.references(in: record, of: referrer.kind).contains(entity)
             && State.record(record, of: referrer.kind, without: entity) == nil
-          // By the rules of a state, an entity may only have been deleted together with another.
+          // A rule of the state may have deleted `referrer` together with `entity`.
           let wasDeletedToo =
             now.record(of: entity) == nil && now.record(of: referrer) == nil
             && now.record(record, of: referrer.kind, without: entity) == nil
@@ -203,7 +208,7 @@ extension Journal {
     return all
   }
 
-  /// The edits after a revision that changes would undo, newest first.
+  /// The edits after a revision that the given changes would undo, newest first.
   func laterEdits(
     lostBy changes: [EntityDifference], since revision: Revision, on preview: Preview<State>? = nil
   ) throws -> [LaterEdit] {
@@ -218,7 +223,7 @@ extension Journal {
   }
 
   /// The events of an entity after a revision, newest first.
-  /// - Parameter preview: what plans would add to them.
+  /// - Parameter preview: earlier plans, whose events are included; nil if there are none.
   func laterEvents(
     of entity: EntityKey, after revision: Revision, on preview: Preview<State>?
   ) throws -> [LaterEvent] {
@@ -233,13 +238,13 @@ extension Journal {
   }
 }
 
-/// What a plan needs of an event after the state that it restores. It has no values, because those of a long history of
-/// large texts would fill the memory.
+/// The part of a later event that a plan needs. Values are left out, because those of a long history of large texts
+/// would fill the memory.
 struct LaterEvent: Sendable {
   /// The event as an edit, with all parts that it changed.
   private let whole: LaterEdit
   private let isUpdate: Bool
-  /// The revisions that its entry reverts; none if it is not a revert.
+  /// The revisions that the event's entry reverts; none if the entry is not a revert.
   let reverted: RangeSet<Revision>
 
   init(_ past: PastEvent) {
@@ -260,10 +265,11 @@ struct LaterEvent: Sendable {
 
   var revision: Revision { whole.revision }
 
-  /// Whether it changed a part; adds and deletes change all parts.
+  /// Whether the event changed a part. Adds and deletions change all parts.
   func touches(_ key: FieldKey) -> Bool { !isUpdate || whole.fields.contains(key) }
 
-  /// This event as an edit; nil if it changed none of the given parts.
+  /// This event as an edit of the given parts, or of all parts if `parts` is nil; nil if the event changed none of
+  /// them.
   func edit(of parts: Set<FieldKey>?) -> LaterEdit? {
     guard isUpdate else { return whole }
     var edit = whole

@@ -1,10 +1,10 @@
-/// Collects the changes of the entities that the reverted entries touched.
+/// Collects the changes that revert entries, and the later edits that conflict.
 struct Reversal<State: EventSourced> {
   var targets: RestoreTargets<State>
   private let later: LaterEdits
   private(set) var conflicts: [LaterEdit] = []
   private var noted: Set<LaterEdit> = []
-  /// The edits of others that are lost if ``LaterEdits/override`` is asked for.
+  /// With ``LaterEdits/override``, the later edits that are lost; otherwise empty.
   private(set) var overridden: [EntityKey: [LaterEdit]] = [:]
 
   init(_ targets: RestoreTargets<State>, _ later: LaterEdits) {
@@ -23,7 +23,7 @@ struct Reversal<State: EventSourced> {
     let now = targets.record(of: entity)
     if now == run.before { return }
     guard let before = run.before, let after = run.after, let now else {
-      // The entity was added or deleted, then or later, so it is restored or deleted as a whole.
+      // The run or a later edit added or deleted the entity, so the entity is restored or deleted as a whole.
       let (isReverted, edits) = touches.standing(since: run, touching: nil, isAsLeft: now == run.after)
       if isReverted, later != .override { return }
       for edit in edits { if let edit = edit.edit(of: nil) { note(edit) } }
@@ -58,12 +58,12 @@ struct Reversal<State: EventSourced> {
     overridden[entity, default: []] += events.compactMap { $0.edit(of: parts) }
   }
 
-  /// The existing entities that refer to an entity that is to be deleted, whether or not they can lose the reference, and
-  /// the deleted ones that come back because another entity refers to them.
+  /// The entities that change only because of other entities: existing ones that refer to an entity to be deleted,
+  /// whether or not they can lose the reference; and deleted ones that return because another entity refers to them.
   /// - Parameters:
-  ///   - changes: those of the completed targets.
+  ///   - changes: the changes of the completed targets.
   ///   - asked: the targets before they were completed.
-  ///   - entities: those with such a target.
+  ///   - entities: the entities with a target in `asked`.
   func entitiesChangedForOthers(
     _ changes: [EntityDifference], since asked: RestoreTargets<State>, _ entities: [EntityKey]
   ) -> [EntityKey] {
@@ -79,7 +79,7 @@ struct Reversal<State: EventSourced> {
     targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
   }
 
-  /// Keeps entities that were to be deleted and that a remaining entity refers to.
+  /// Cancels the deletion of entities that a remaining entity refers to.
   mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
     func refers(_ referrer: EntityKey, to entity: EntityKey) -> Bool {
       guard let record = targets.record(of: referrer) else { return false }
@@ -102,13 +102,13 @@ struct Reversal<State: EventSourced> {
   }
 }
 
-/// The later events of one entity, without those that are to be reverted, which never stand in each other's way.
+/// The later events of one entity that can conflict with a revert: all except the events to be reverted.
 struct Touches {
-  /// Newest first.
+  /// The later events, newest first.
   private let events: [LaterEvent]
-  /// Which of the entity's events each of them reverts.
+  /// The events of the entity that each event reverts, by the revision of the reverting event.
   private let targets: [Revision: [Revision]]
-  /// The events that changed a part, looked for once for all runs.
+  /// The events that changed a part, found once for all runs.
   private var eventsByPart: [FieldKey: [LaterEvent]] = [:]
 
   init(of events: [LaterEvent], own: Set<Revision>) {
@@ -121,19 +121,18 @@ struct Touches {
   }
 
   /// The events after a run.
-  /// - Parameter part: only those that changed this part; nil for all.
+  /// - Parameter part: a part that the events must have changed; nil for all events.
   mutating func later(than run: Run, touching part: FieldKey? = nil) -> ArraySlice<LaterEvent> {
     guard let part else { return events.prefix { $0.revision > run.last } }
     if eventsByPart[part] == nil { eventsByPart[part] = events.filter { $0.touches(part) } }
     return (eventsByPart[part] ?? []).prefix { $0.revision > run.last }
   }
 
-  /// The events after a run that still count because they were not reverted, newest first, and whether one of them has
-  /// reverted the run already.
+  /// The events after a run that have not been reverted, newest first, and whether one of them has reverted the run.
   /// - Parameters:
-  ///   - part: the part that is asked for; nil for all.
-  ///   - isAsLeft: whether it is still as the run left it. If not, the newest event counts, even if mutual reverts, some
-  ///     of which overrode later edits, seem to have undone all events.
+  ///   - part: a part that the events must have changed; nil for all events.
+  ///   - isAsLeft: whether the part, or the entity, is still as the run left it. If not, the newest event counts even
+  ///     if reverts seem to have undone all events: some of these reverts may have overridden later edits.
   mutating func standing(
     since run: Run, touching part: FieldKey?, isAsLeft: Bool
   ) -> (isReverted: Bool, events: [LaterEvent]) {
@@ -143,7 +142,7 @@ struct Touches {
     for event in asked where !reverted.contains(event.revision) {
       if event.reverted.contains(run.last) { return (true, standing) }
       let targets = (targets[event.revision] ?? []).filter { $0 > run.last }
-      // Side effects of another entry's revert on this entity count as an edit.
+      // A revert of another entry that also changed this entity counts as an edit.
       if targets.isEmpty { standing.append(event) } else { reverted.formUnion(targets) }
     }
     if standing.isEmpty, !isAsLeft, let newest = asked.first { return (false, [newest]) }
@@ -153,8 +152,8 @@ struct Touches {
 
 typealias OwnEvent = (revision: Revision, event: JournalEvent)
 
-/// Events of one entity in the entries to be reverted, with no other event in between, and all reverted by the same
-/// later entries: one change.
+/// Successive events of one entity in the entries to be reverted, treated as one change. No other event is in between,
+/// and the same later entries have reverted all of them.
 struct Run {
   let before: EntityRecord?
   var last: Revision
@@ -164,7 +163,7 @@ struct Run {
 /// An entity that the entries to be reverted changed.
 struct RevertedEntity {
   let entity: EntityKey
-  /// Oldest first.
+  /// The runs, oldest first.
   let runs: [Run]
   let touches: Touches
 }

@@ -2,25 +2,25 @@
 public enum LaterEdits: Sendable {
   /// Later edits are conflicts, and the plan can't be committed.
   case refuse
-  /// Later edits stay, and the rest is reverted. An entity that was deleted later stays deleted, and no
-  /// reference to it comes back.
+  /// Later edits stay, and all other parts are reverted. An entity that was deleted later stays deleted, and no
+  /// reference to the entity is restored.
   case keep
   /// Later edits are lost.
   case override
 }
 
 extension Journal {
-  /// Plans to undo exactly one entry: each part that it changed gets its earlier value.
+  /// Plans to undo exactly one entry: each part that the entry changed gets its earlier value.
   ///
-  /// By default, a later edit of the same part prevents that, unless that edit was reverted itself. So does the later
+  /// By default, a later edit of the same part is a conflict, unless the edit was reverted itself. So is the later
   /// deletion of an entity to which an earlier value refers.
   /// - Parameters:
-  ///   - revision: the entry.
+  ///   - revision: the revision of the entry to undo.
   ///   - later: how to treat later edits of the same parts.
-  /// - Throws: ``JournalError``: `notFound` if there is no such entry, `pruned` if it was pruned; `wrongUse` if it changed
-  ///   nothing that can be reverted, for example because it only made a tag.
+  /// - Throws: ``JournalError``: `notFound` if there is no such entry; `pruned` if the entry was pruned; `wrongUse` if
+  ///   the entry changed nothing that can be reverted, for example because it only made a tag.
   /// - Complexity: O(h) reads of the log for h events of the entities that the entry touched. If earlier values refer
-  ///   to entities that were deleted since, also reading the state before the entry, unless later edits are kept.
+  ///   to entities that were deleted since, the state before the entry is read too, unless `later` is `keep`.
   public func planRevert(of revision: Revision, later: LaterEdits = .refuse) throws -> RestorePlan {
     try settled {
       let version = version
@@ -37,9 +37,9 @@ extension Journal {
       metadata: [RestoreMetadata.reverts: "\(entry.revision)"], on: preview)
   }
 
-  /// Plans to revert several entries one after the other, each as if the plans before were committed, up to the first
-  /// that has conflicts.
-  /// - Parameter author: who would commit them.
+  /// Plans to revert several entries one after the other, each as if the earlier plans were committed. Ends after the
+  /// first plan that has conflicts or a problem.
+  /// - Parameter author: who would commit the plans.
   package func planReverts(
     of revisions: [Revision], later: LaterEdits, by author: String
   ) throws -> [RestorePlan] {
@@ -56,7 +56,7 @@ extension Journal {
     }
   }
 
-  /// Plans to revert entries with one entry. Values that were there only between the entries don't matter.
+  /// Plans to revert several entries with one entry. Values that existed only between these entries are ignored.
   /// - Parameter entries: the entries, newest first.
   func planRevert(
     of entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
@@ -68,7 +68,7 @@ extension Journal {
     ).checked(on: version)
   }
 
-  /// The entry of a revision, if it changed anything that can be reverted.
+  /// The entry of a revision. Fails if the entry changed nothing that can be reverted.
   package func revertibleEntry(at revision: Revision) throws -> Entry {
     let entry = try entry(at: revision)
     if entry.isUndoable(State.self) { return entry }
@@ -83,7 +83,7 @@ extension Journal {
     throw JournalError(.wrongUse, "there is nothing to revert: \(reason)", revision: revision)
   }
 
-  /// Plans to revert entries, newest first, without looking for a problem.
+  /// Plans to revert entries, newest first, without checking the rules of the model.
   private func planRevert(
     of entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String], on preview: Preview<State>
@@ -97,7 +97,7 @@ extension Journal {
         if later == .keep { return nil }
         if past == nil { past = try state(asOf: .revision(oldest - 1)) }
         if entries.count == 1 || past?.record(of: entity) != nil { return past }
-        // Others added and deleted the entity between the entries.
+        // Other entries added and deleted the entity between the reverted ones.
         return try state(asOf: .revision(max(newest.state.revision(of: entity), 1) - 1))
       }, later)
     let touched = try touchedEntities(of: entries, own, on: preview)
@@ -106,7 +106,7 @@ extension Journal {
     let asked = reversal.targets
     try reversal.targets.complete()
     var changes = reversal.targets.changes
-    // Entities that depend on one to be deleted were added later, and missing ones were deleted later.
+    // These entities were added later and depend on one to be deleted, or were deleted later and are needed.
     let others =
       later == .override ? [] : reversal.entitiesChangedForOthers(changes, since: asked, entities)
     // One conflict for each entity is enough.
@@ -132,7 +132,7 @@ extension Journal {
         if let edits = reversal.overridden[change.entity], asked.record(of: change.entity) == change.new {
           undoes += edits.merged().compactMap { $0.lost(by: change) }
         } else {
-          // Of an entity that others added and deleted between the entries, only the deletion is undone.
+          // If other entries added and deleted the entity between the reverted ones, only the deletion is undone.
           let isNewer = entries.count > 1 && change.old == nil && past?.record(of: change.entity) == nil
           let since = isNewer ? newest.state.revision(of: change.entity) - 1 : oldest
           undoes += try laterEdits(lostBy: [change], since: since, on: preview)
@@ -149,7 +149,7 @@ extension Journal {
       coversEverything: false)
   }
 
-  /// The entities that entries, newest first, changed, with what they and others did to each.
+  /// The entities that the given entries, newest first, changed, each with its runs and its later events.
   private func touchedEntities(
     of entries: [Entry], _ own: Set<Revision>, on preview: Preview<State>
   ) throws -> [RevertedEntity] {
@@ -163,7 +163,7 @@ extension Journal {
     }
     let oldest = entries[entries.count - 1].revision
     let previous = entities.map { ($0, changes[$0]?.last?.event.previous ?? 0) }
-    // If others changed an entity between the entries, the state before them does not have its record.
+    // If other entries changed an entity between the reverted ones, the state before them lacks the record to restore.
     let past = try pastRecords(of: previous.filter { $0.1 < oldest }, asOf: oldest - 1)
     return try previous.map { entity, previous in
       let events = Array((changes[entity] ?? []).reversed())
@@ -175,7 +175,7 @@ extension Journal {
         } else {
           try row(of: entity, after: previous)?.record
         }
-      // The events of a group are known, unless others came in between.
+      // The events between the first and the last of these events are known if each follows directly on the one before.
       let isChain = zip(events, events.dropFirst()).allSatisfy { $1.event.previous == $0.revision }
       let later = try laterEvents(
         of: entity, after: (isChain ? events.last : events.first)?.revision ?? oldest, on: preview)
@@ -187,8 +187,8 @@ extension Journal {
 
   /// The runs of events of an entity.
   /// - Parameters:
-  ///   - events: those to be reverted, oldest first.
-  ///   - before: the record before the first.
+  ///   - events: the events to be reverted, oldest first.
+  ///   - before: the record before the first event.
   ///   - later: the entity's later events, newest first.
   private func runs(
     of events: [OwnEvent], in entity: EntityKey, from before: EntityRecord?, _ later: [LaterEvent]
@@ -224,7 +224,7 @@ extension Journal {
 }
 
 extension LaterEdit {
-  /// The edit as far as a change takes it back; nil if it does not.
+  /// The edit with only those parts that a change undoes; nil if the change undoes no part of the edit.
   fileprivate func lost(by change: EntityDifference) -> LaterEdit? {
     guard operation == .update, change.operation == .update else { return self }
     let parts = Set(change.parts.map(\.key))
@@ -252,7 +252,7 @@ extension [LaterEdit] {
   }
 }
 
-/// What plans would make of a journal if they were committed one after the other.
+/// The version of a journal after plans that are committed one after the other, without writing them.
 struct Preview<State: EventSourced> {
   private(set) var version: Version<State>
   /// The events of each entity that the plans would make, newest first.
@@ -262,7 +262,7 @@ struct Preview<State: EventSourced> {
 
   func events(of entity: EntityKey) -> [LaterEvent] { events[entity] ?? [] }
 
-  /// Makes the changes of a plan, if there are any, as the next entry.
+  /// Makes the changes of a plan as the next entry. Does nothing if the plan is empty.
   mutating func commit(_ plan: RestorePlan, by author: String) throws(JournalError) {
     if plan.isEmpty { return }
     let head = version.head

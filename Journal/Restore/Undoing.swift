@@ -1,17 +1,20 @@
 extension Journal {
-  /// Plans to undo an author's newest entry that is not undone yet; nil if there is none. Entries that changed nothing
-  /// that can be undone, such as those that made a tag, don't count, nor do those that changed a rule or made a migration, and neither do those that others have taken back.
-  /// With ``LaterEdits/keep``, neither do those of which nothing is left to undo, because later edits changed it all.
-  /// If others have reverted an undo, its entry can be undone again.
+  /// Plans to undo an author's newest entry that is not undone yet; nil if there is none.
   ///
-  /// Entries of the author with the same metadata `journal.group` and no other entry of the author in between are one
-  /// step: a plan undoes them together, and its entry is redone as a whole.
+  /// Some entries are skipped: entries that changed nothing that can be undone, such as those that made a tag; entries
+  /// that changed a rule or made a migration; entries that another author has reverted; and with ``LaterEdits/keep``,
+  /// entries all of whose parts were changed later. If another author has reverted an undo, the undone entry can be
+  /// undone again.
   ///
-  /// The plan depends only on the log, so undo still works after the app is relaunched. Entries of other authors are
-  /// kept; if they changed the same parts later, or deleted what the earlier values refer to, the plan has conflicts.
+  /// Entries of the author with equal metadata `journal.group` and no other entry of the author in between are one
+  /// step: a plan undoes them together, and one redo restores them together.
+  ///
+  /// The plan depends only on the log, so undo still works after the app is relaunched. Entries of other authors stay.
+  /// If they changed the same parts later, or deleted an entity to which the earlier values refer, the plan has
+  /// conflicts.
   /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(m) in the number of entries since the one that is undone, and as ``planRevert(of:later:)``. If the
-  ///   result is nil, m is the number of all entries. The events of other authors are not decoded.
+  /// - Complexity: O(m) for the m entries since the undone one, and as ``planRevert(of:later:)``. If the result is nil,
+  ///   m is the number of all entries. The events of other authors are not decoded.
   public func planUndo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     try settled {
       try firstUndoable(by: author) { entries in
@@ -23,18 +26,18 @@ extension Journal {
     }
   }
 
-  /// The entry that ``planUndo(by:later:)`` begins with, of a group the newest, for the title of a menu item; nil if there
-  /// is nothing to undo.
-  /// Whether others have changed or taken back the same parts since is left to the plan.
+  /// The newest entry that ``planUndo(by:later:)`` would undo, for the title of a menu item; nil if there is nothing to
+  /// undo. Does not check whether other authors have changed or reverted the same parts since.
   /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(m) in the number of entries since that one, of which only the headers and annotations are read.
+  /// - Complexity: O(m) for the m entries since the returned one. Only their headers and annotations are read.
   public func entryToUndo(by author: String) throws -> Entry? {
     try settled {
       try firstUndoable(by: author, asksGroup: false) { $0[0] }
     }
   }
 
-  /// The first result for an author's entries that are not undone, newest first, each with those of its group.
+  /// Calls `body` with an author's entries that are not undone, newest first, one group at a time, and returns the
+  /// first result that is not nil.
   private func firstUndoable<Result>(
     by author: String, asksGroup: Bool = true, _ body: ([Entry]) throws -> Result?
   ) throws -> Result? {
@@ -56,7 +59,7 @@ extension Journal {
       next = nil
       if asksGroup, let group = found.group {
         var rangeCount = 1
-        // The group ends at the author's next other entry, which is looked at as the next one.
+        // The group ends at the author's first entry that is no member, with which the search continues.
         while let member = try authored.next(where: { _ in true }) {
           let isNew = entries.last.map { $0.revision != member.revision + 1 } ?? false
           let isMember =
@@ -77,13 +80,15 @@ extension Journal {
     return nil
   }
 
-  /// Plans to redo what an author undid last; nil if there is nothing to redo, or the author has changed
-  /// something else since. Undone entries whose changes others have made again don't count. With ``LaterEdits/keep``,
-  /// neither do those of which nothing is left to redo. If others have reverted a redo, its entry can be redone again.
+  /// Plans to redo the entries that an author's newest undo has undone; nil if there is nothing to redo, or the author
+  /// has made another change since.
+  ///
+  /// Undone entries whose changes another author has made again are skipped; with ``LaterEdits/keep``, also those of
+  /// which nothing is left to redo. If another author has reverted a redo, the entry can be redone again.
   /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(m) in the number of entries since the undo, and as ``planRevert(of:later:)``. If the result is
-  ///   nil, m is the number of entries since the author's last other change, or of all entries. The events of other
-  ///   authors are not decoded.
+  /// - Complexity: O(m) for the m entries since the undo, and as ``planRevert(of:later:)``. If the result is nil, m is
+  ///   the number of entries since the author's last other change, or of all entries. The events of other authors are
+  ///   not decoded.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     try settled {
       try firstRedoable(by: author) { undo, original in
@@ -97,8 +102,8 @@ extension Journal {
     }
   }
 
-  /// The undone entry that ``planRedo(by:later:)`` begins with, of a group the newest, for the title of a menu item; nil if
-  /// there is nothing to redo.
+  /// The newest undone entry that ``planRedo(by:later:)`` would redo, for the title of a menu item; nil if there is
+  /// nothing to redo.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: as ``entryToUndo(by:)``.
   public func entryToRedo(by author: String) throws -> Entry? {
@@ -107,7 +112,8 @@ extension Journal {
     }
   }
 
-  /// The first result for an author's undos, with the entries that they undid, newest first.
+  /// Calls `body` with an author's undos that are not redone, newest first, each with the newest revision that it
+  /// undid. Returns the first result that is not nil.
   private func firstRedoable<Result>(
     by author: String, _ body: (_ undo: Entry, _ original: Revision) throws -> Result?
   ) throws -> Result? {
@@ -133,10 +139,11 @@ extension Journal {
     AuthoredEntries(log, by: author, newest: head.revision, end: format.head.revision)
   }
 
-  /// Plans to revert entries as one; nil if others have done so already, so that there is nothing to revert and no conflict, or
-  /// if nothing is left to revert once later edits are kept.
+  /// Plans to revert several entries with one entry; nil if other authors have already reverted them all, or if nothing
+  /// is left to revert because later edits are kept.
   ///
-  /// A plan without changes makes no entry, so the next undo would find the same entry again.
+  /// The result is nil instead of an empty plan: that would make no entry, so the next undo would find the same entries
+  /// again.
   private func planTakingBack(
     _ entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String]
@@ -152,31 +159,31 @@ extension Journal {
   }
 }
 
-/// What undo and redo need of an entry.
+/// The part of an entry that undo and redo need.
 private struct AuthoredEntry {
   let revision: Revision
   /// The revisions that the entry reverts; none if it is not a revert.
   let reverted: RangeSet<Revision>
-  /// The newest revision that it undid, nil if it is not an undo.
+  /// The newest revision that the entry undid; nil if the entry is not an undo.
   let undone: Revision?
   let isRedo: Bool
-  /// Its undo group.
+  /// The undo group of the entry; nil if it has none.
   let group: String?
-  /// Whether no later entry has reverted it. Reverts that were reverted themselves don't count.
+  /// Whether no later entry has reverted this one. A later revert that was itself reverted does not count.
   let stands: Bool
 }
 
-/// Finds entries of an author, newest first. It reads headers and annotations, but no events.
+/// Finds entries of an author, newest first. Reads headers and annotations, but no events.
 private final class AuthoredEntries {
   private let log: any EntryLog
   private let author: String
-  /// The newest entry that was not read yet.
+  /// The newest revision that was not read yet.
   private var newest: Revision
   private let end: Revision
-  /// The entries that an entry read so far has reverted, if that one was not reverted itself.
+  /// The revisions that were reverted by entries read so far, except by entries that were reverted themselves.
   private var reverted = RangeSet<Revision>()
 
-  /// - Parameter end: the revision at which the entries end; it is not read.
+  /// - Parameter end: the revision before the first entry.
   init(_ log: any EntryLog, by author: String, newest: Revision, end: Revision) {
     self.log = log
     self.author = author
@@ -184,6 +191,7 @@ private final class AuthoredEntries {
     self.end = end
   }
 
+  /// Returns the author's next older entry for which `isAskedFor` is true; nil if none is left.
   /// - Parameter isAskedFor: called with each entry of the author.
   func next(where isAskedFor: (AuthoredEntry) -> Bool) throws(JournalError) -> AuthoredEntry? {
     guard newest > end else { return nil }
@@ -220,15 +228,16 @@ extension Entry {
     events.contains { $0.isUndoable(State.self) }
   }
 
-  /// Whether the entry changed what restores leave as it is and states keep, such as a rule or a migration. An undo would
-  /// take back only the rest.
+  /// Whether the entry changed an entity that restores leave as it is and that copies keep, such as a rule or a
+  /// migration. An undo would revert only the other changes of the entry.
   func bindsOthers<State: EventSourced>(_: State.Type) -> Bool {
     events.contains { !State.isRestored($0.entity.kind) && State.isCopied($0.entity.kind) }
   }
 }
 
 extension JournalEvent {
-  /// Whether it can be undone. Otherwise a restore leaves such entities as they are, or its content was erased.
+  /// Whether the event can be undone. False if its content was erased, or if restores leave entities of its kind as
+  /// they are.
   func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
     if case .erased = change { return false }
     return State.isRestored(entity.kind)

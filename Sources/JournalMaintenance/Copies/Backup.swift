@@ -5,37 +5,36 @@ import SHA256
 
 /// The result of a backup.
 public struct BackupReport: Sendable {
-  /// The receipt of the journal when the backup began. The backup has everything up to it.
+  /// The journal's receipt when the backup began. The backup has all entries up to the receipt's revision.
   public let receipt: JournalReceipt
-  /// How many entries are new in the backup.
+  /// The number of entries that are new in the backup.
   public internal(set) var entryCount = 0
-  /// How many bytes they have.
+  /// The number of bytes of the new entries.
   public internal(set) var entryByteCount = 0
-  /// How many images were copied.
+  /// The number of images whose bytes were copied.
   public internal(set) var copiedImageCount = 0
-  /// How many bytes the copied images have.
+  /// The number of bytes of the copied images.
   public internal(set) var copiedImageByteCount = 0
-  /// How many images are shared with the journal by a hard link.
+  /// The number of new images that the backup shares with the journal by hard links.
   public internal(set) var sharedImageCount = 0
-  /// How many of these images the backup had before, but had lost or had in another size.
+  /// The number of copied and shared images that the backup had lost, or had in another size.
   public internal(set) var restoredImageCount = 0
-  /// Whether the backup was rewritten because of an erasure in the journal.
+  /// Whether the backup's log was rewritten because of an erasure in the journal.
   public internal(set) var isRebuilt = false
-  /// The revision before which the journal's history was pruned, if the backup still has the earlier history; otherwise
-  /// nil. The backup keeps it forever; a new backup under another name will not have it.
+  /// The revision before which the journal's history was pruned; nil unless the backup still has the earlier history.
+  /// This backup keeps that history forever, but a new backup will not have it.
   public internal(set) var keepsPruned: Revision?
 }
 
 extension Journal {
-  /// Updates a backup, or creates it: a separate journal with the same entries and digests, and the images that they
-  /// name.
+  /// Creates or updates a backup: a separate journal with the same entries and digests, and all images that these
+  /// entries name.
   ///
-  /// Commits can continue; the backup has everything that was acknowledged when this began. A later backup to the same
-  /// place reads and writes only what is new. Everything written is read back and compared before this returns. Of what
-  /// the backup has from earlier runs, only the names and sizes of the images are compared with the journal's, and those
-  /// that the backup has lost are copied again; ``verify(_:progress:)`` of the backup reads all of it. A backup is a
-  /// sound journal at every moment: if it is interrupted, it has what it had before and possibly a part of the new
-  /// entries.
+  /// Commits can continue: the backup has all entries that were acknowledged when the call began. A later backup to the
+  /// same folder reads and writes only what is new. All that is written is read back and compared before the call
+  /// returns. Images of earlier runs are compared by name and size only, and lost ones are copied again. To check all
+  /// bytes of a backup, open it and call ``verify(_:progress:)``. A backup is a sound journal at every moment: an
+  /// interrupted run leaves it as it was, possibly with some of the new entries.
   ///
   /// ```swift
   /// try journal.backup(to: URL(filePath: "/media/stick/Books.backup"))
@@ -43,14 +42,15 @@ extension Journal {
   /// - Parameters:
   ///   - url: the folder of the backup; its parent must exist, and it must not be in this journal's folder.
   ///   - sharesImages: whether an image may be a hard link to the journal's own file, if both are on one file system.
-  ///     It then takes no space, but damage of the drive affects both.
+  ///     The link takes no space, but damage to the file affects both journals.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
   /// - Throws: ``JournalError``: `locked` while another process has the backup open for writing; `alreadyExists` if
-  ///   something else is there, such as a journal that is no backup; `conflict` if the backup has another history, and
-  ///   then it is not changed; `damaged` if this journal or the backup is damaged; `io` if the disk is full; `pruned` if
-  ///   another process has erased content or pruned the history since this journal was opened.
+  ///   `url` is something other than a backup of this journal, such as a journal that is no backup; `conflict` if the
+  ///   backup has another history, and is left unchanged; `damaged` if this journal or the backup is damaged; `io` if
+  ///   the disk is full; `pruned` if another process has erased content or pruned the history since this journal was
+  ///   opened.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup, and in the number of all images.
-  ///   If this journal has images that the backup lacks and no new entry names, also in the bytes of all entries.
+  ///   If the backup lacks images of this journal that no new entry names, also O(n) in the bytes of all entries.
   @discardableResult
   public func backup(
     to url: URL, sharesImages: Bool = true, progress: (CopyProgress) throws -> Void = { _ in }
@@ -69,21 +69,21 @@ extension Journal {
     }
   }
 
-  /// Creates a journal with this one's entries up to a point in time: the same history and digests, with the images
-  /// that it names. Everything read is checked.
+  /// Creates a journal with the entries of this journal up to a point in time, their digests, and the images that they
+  /// name. All that is read is checked.
   ///
-  /// If history was pruned, a later entry has the digest of the state that it begins with. A copy that ends before that
-  /// entry gets one more entry, which has the same digest and, in its metadata under `journal.vouchedBy`, the revision
-  /// and the digest of the entry that it replaces.
+  /// In a pruned journal, a later entry proves the base of the history by the digest of its state. A copy that ends
+  /// before that entry gets an additional entry with the digest of the base. The metadata of the additional entry,
+  /// under `journal.vouchedBy`, names the revision and the digest of the entry in this journal.
   /// - Parameters:
   ///   - url: the folder to create; its parent must exist.
   ///   - selector: the last entry of the copy.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, `damaged`, `io` if the disk is
-  ///   full, or `pruned` if another process has erased content or pruned the history since this journal was opened;
-  ///   then there is no copy.
-  /// - Complexity: O(n) in the bytes of the entries and their images and, if history was pruned, in the bytes of the
-  ///   entries up to the one that has the digest of the base.
+  ///   full, or `pruned` if another process has erased content or pruned the history since this journal was opened.
+  ///   After an error, there is no copy.
+  /// - Complexity: O(n) in the bytes of the entries and their images; in a pruned journal, also in the bytes of the
+  ///   entries up to the one that proves the base.
   public func copy(
     to url: URL, through selector: RevisionSelector = .head(),
     progress: (CopyProgress) throws -> Void = { _ in }
@@ -92,7 +92,7 @@ extension Journal {
       try checkIsOutside(try JournalFolder.path(of: url))
       let last = try Replay<State>(log: log, format: format).head(at: try revision(at: selector))
       try folder.checkLogIsCurrent()
-      // A journal for further work does not share files.
+      // The copy shares no files, because it is for further work.
       _ = try copy(to: url, through: last, sharesImages: false, isBackup: false, observer)
     }
   }
@@ -141,9 +141,9 @@ extension Journal {
     try LogReplacement.recover(
       backup.place.folder, backup.log, backup.place.format, State.self, backup.place.options)
     try backup.place.folder.prepareForWriting()
-    // An interrupted run may have left a part of an image that was erased since.
+    // An interrupted run may have left a part of an image that was later erased.
     if let images = try backup.place.folder.openImages() { try BlobNames.removeUnfinished(in: images) }
-    // Listed before the entries: images that an app adds in the meantime lengthen this list.
+    // Listed before the entries are read, because images that an app adds meanwhile would only lengthen the list.
     var missing = try imagesThatDiffer(in: backup.place.folder)
     var report = BackupReport(receipt: JournalReceipt(id: id, head: last))
     if try hasErasures(after: head, through: last, observer) {
@@ -155,7 +155,7 @@ extension Journal {
       }
       try copy.close()
     } else {
-      // An interrupted run may not have marked it.
+      // An interrupted run may have left the newest entry unmarked in HEAD.
       try backup.markNewest()
     }
     if !report.isRebuilt {
@@ -169,8 +169,8 @@ extension Journal {
     return report
   }
 
-  /// Whether a part of the earlier history was erased since. Even a backup without entries may have images of it, from
-  /// an interrupted run.
+  /// Whether one of the entries after `head` records an erasure. Even a backup without entries may have erased images,
+  /// from an interrupted run.
   private func hasErasures(after head: Head, through last: Head, _ observer: CopyObserver) throws -> Bool {
     guard head.revision < last.revision else { return false }
     var reader = EntryReader(log, journal: id, after: head)
@@ -182,12 +182,12 @@ extension Journal {
     return isFound
   }
 
-  /// Rewrites the log of a backup, without erased content and images that no entry names any more.
+  /// Rewrites the log of a backup without erased content, and removes images that no entry names any more.
   private func rebuild(
     _ backup: ExistingBackup, through last: Head, sharesImages: Bool, _ report: inout BackupReport,
     _ observer: CopyObserver
   ) throws {
-    // The backup's own base may have erased content, so it gets the journal's.
+    // The backup's own base may have content that was erased, so the backup gets the journal's base.
     let replacement = try LogReplacement(in: backup.place) { entries throws(JournalError) in
       try format.base?.copy(to: entries, format)
     }
@@ -214,7 +214,8 @@ extension Journal {
 
   var copyOptions: JournalOptions { JournalOptions(fileHook: options.fileHook) }
 
-  /// Appends the entries that a copy lacks, and verifies them.
+  /// Appends the entries and images that a copy lacks, and reads the entries back.
+  /// - Parameter sees: called with each blob that these entries name.
   private func append(
     to copy: JournalCopy, images target: Files.Folder<JournalError>? = nil, through last: Head,
     sharesImages: Bool,
@@ -239,7 +240,7 @@ extension Journal {
     report.sharedImageCount = images.sharedCount
   }
 
-  /// A copy must not be in the folder of a journal, nor be this journal's own folder.
+  /// Fails if a path is this journal's own folder, or is in the folder of a journal.
   func checkIsOutside(_ path: String) throws(JournalError) {
     let parent = try JournalFolder.parent(ofPath: path, hook: nil)
     let target = "\(parent.currentPath() ?? parent.path)/\(URL(fileURLWithPath: path).lastPathComponent)"

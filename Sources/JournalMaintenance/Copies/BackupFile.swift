@@ -8,19 +8,19 @@ enum BackupFile {
   static let version: UInt8 = 1
   /// Files and pipes are written and read in pieces of this size.
   static let pieceByteCount = 1 << 20
-  /// How many bytes precede the content of a record: its kind and its size.
+  /// The number of bytes before the content of a record: the kind, and the size of the content.
   private static let headByteCount = 9
 
   enum Kind: UInt8 {
-    /// FORMAT; the first record.
+    /// The bytes of FORMAT. The first record.
     case format = 0x46
-    /// BASE, when history was pruned; after FORMAT.
+    /// The bytes of BASE. Follows FORMAT if history was pruned.
     case base = 0x53
-    /// A blob: its digest, its bytes. Before the first entry that names it.
+    /// The digest and the bytes of a blob. Precedes the first entry that names the blob.
     case blob = 0x42
-    /// An entry: its revision, its bytes. In order.
+    /// The revision and the bytes of an entry. Entries are in order.
     case entry = 0x45
-    /// The receipt; the last record.
+    /// The receipt. The last record.
     case receipt = 0x52
 
     var byteLimit: Int {
@@ -41,13 +41,13 @@ enum BackupFile {
 
   /// The first bytes of the record of a blob, and its digest.
   static func head(of blob: Blob) -> [UInt8] {
-    // A forged entry can name any size, and the bytes are read after this.
+    // The sum must not overflow, because a forged entry can name any size.
     let digest = blob.digest.bytes
     return head(.blob, byteCount: [digest.count, blob.byteCount].sum(of: \.self)) + digest
   }
 
-  /// The receipt at the end of a backup; nil if nothing has that name. Only the beginning and the end of the file are
-  /// read.
+  /// Reads the receipt at the end of a backup; nil if there is no file of that name. Only the beginning and the end of
+  /// the file are read.
   /// - Throws: ``JournalError``: `alreadyExists` if the file is no backup, `newerFormat`, or `damaged` if the backup has
   ///   no receipt at its end.
   static func receipt(of name: String, in parent: Files.Folder<JournalError>) throws(JournalError)

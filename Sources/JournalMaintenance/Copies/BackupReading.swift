@@ -8,11 +8,11 @@ extension Journal {
   /// - Parameters:
   ///   - url: the folder to create; its parent must exist.
   ///   - backup: a file from ``backup(toFile:progress:)``.
-  ///   - options: whose log receives the notices.
+  ///   - options: their ``JournalOptions/log`` receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
   /// - Throws: ``JournalError``: `alreadyExists` if something is at `url`; `damaged` if the file is cut or altered, or
-  ///   lacks an image; `otherModel`; `io` if the disk is full. Then there is no journal.
-  /// - Returns: the receipt of the original journal. The new journal has everything up to it.
+  ///   lacks an image; `otherModel`; `io` if the disk is full. After an error, no journal is left at `url`.
+  /// - Returns: the receipt of the original journal. The new journal has all entries up to the receipt's revision.
   @discardableResult
   public static func create(
     at url: URL, fromBackup backup: URL, options: JournalOptions = JournalOptions(),
@@ -28,12 +28,12 @@ extension Journal {
     }
   }
 
-  /// Creates a journal from a backup in pieces, for example from a pipe.
+  /// Creates a journal from a backup that is read in pieces, for example from a pipe.
   /// - Parameters:
   ///   - url: the folder to create; its parent must exist.
-  ///   - options: whose log receives the notices.
+  ///   - options: their ``JournalOptions/log`` receives the notices.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the work.
-  ///   - read: returns up to the given number of bytes, and none at the end.
+  ///   - read: returns up to the given number of bytes, and an empty `Data` at the end.
   /// - Throws: what `read` and `progress` throw, and as ``create(at:fromBackup:options:progress:)``.
   @discardableResult
   public static func create(
@@ -117,7 +117,7 @@ private struct BackupRecords {
     }
   }
 
-  /// Writes all further records into a new journal.
+  /// Writes the remaining records into a new journal.
   mutating func read<State: EventSourced>(
     into copy: JournalCopy, of model: State.Type, _ format: JournalFormat, _ observer: CopyObserver
   ) throws -> JournalReceipt {
@@ -140,7 +140,7 @@ private struct BackupRecords {
       try images.flush()
       if !piece.entries.isEmpty { try copy.append(piece.entries, head: piece.head) }
       piece = EntryPiece(head: piece.head)
-      // Only now: what this drops is read again from the copy, which has this piece now.
+      // Only now, because dropped records are read again from the copy, which has the piece from now on.
       named.trim()
       let reached = piece.head.revision
       try observer(CopyProgress(phase: .copying, done: reached, all: reached))
@@ -222,7 +222,7 @@ private struct BackupRecords {
     return bytes
   }
 
-  /// Reads up to this many bytes; none at the end.
+  /// Reads up to `count` bytes; returns none at the end of the backup.
   private mutating func takeSome(_ count: Int) throws -> ArraySlice<UInt8> {
     if position == buffer.count {
       buffer = Array(try source(BackupFile.pieceByteCount))

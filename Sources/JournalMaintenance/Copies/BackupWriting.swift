@@ -3,15 +3,14 @@ public import Foundation
 public import Journaling
 
 extension Journal {
-  /// Writes a backup as one file, for ``create(at:fromBackup:options:progress:)``. When it is complete, it replaces an
-  /// older backup of this journal that has the same name, as a whole: if history was pruned since, the new file begins
-  /// where the journal does.
+  /// Writes a backup as one file, for ``create(at:fromBackup:options:progress:)``. The complete file replaces an older
+  /// backup of this journal with the same name. History that was pruned in the meantime is not in the new file.
   /// - Parameters:
   ///   - url: the file; its folder must exist.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
-  /// - Throws: ``JournalError``: `alreadyExists` if the file is not a backup of this journal; `conflict` if it has
-  ///   another history, or entries that this journal lacks; `damaged` if this journal or the file is; `io` if the disk
-  ///   is full. The previous file is then unchanged.
+  /// - Throws: ``JournalError``: `alreadyExists` if the file is not a backup of this journal; `conflict` if the file
+  ///   has another history, or entries that this journal lacks; `damaged` if this journal or the file is damaged; `io`
+  ///   if the disk is full. After an error, the previous file is unchanged.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   @discardableResult
   public func backup(
@@ -33,7 +32,7 @@ extension Journal {
         unfinished.file.beginFlush()
       }
       try unfinished.file.flush()
-      // Another run may have finished in the meantime.
+      // Checked again, because another run may have finished in the meantime.
       try checkMayReplace(name, in: parent, through: report.receipt.revision)
       try parent.rename(unfinished.name, to: name)
       try parent.flush()
@@ -80,9 +79,12 @@ extension Journal {
     }
   }
 
-  /// Passes a backup to `write` in pieces, for a pipe or an upload.
-  /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` if this journal is. An
-  ///   incomplete backup is detected when it is restored.
+  /// Writes a backup in pieces, for a pipe or an upload.
+  /// - Parameters:
+  ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
+  ///   - write: called with each piece in order.
+  /// - Throws: what `write` and `progress` throw, and ``JournalError`` with code `damaged` if this journal is damaged.
+  ///   Restoring an incomplete backup fails.
   /// - Complexity: O(n) in the bytes of the entries and their images.
   @discardableResult
   public func backup(
@@ -116,7 +118,7 @@ extension Journal {
             try shared.read(blob) { try put($0) }
           } else {
             do {
-              // Opened first, because its error is the most precise.
+              // The blob is opened before its head is written, because the error of opening is the most precise.
               var file = try BlobFile(blob, in: images, at: folder.images)
               try put(BackupFile.head(of: blob))
               while case let piece = try file.next(), !piece.isEmpty {
@@ -147,8 +149,8 @@ extension Journal {
   }
 }
 
-/// The file in which a backup is being written, locked as long as this value exists. If the lock is free, the process
-/// that wrote it has ended.
+/// The file in which a backup is being written. The file is locked as long as this value exists, so a free lock shows
+/// that the writing process has ended.
 private struct UnfinishedFile: ~Copyable {
   let name: String
   let file: Files.File<JournalError>
@@ -158,7 +160,7 @@ private struct UnfinishedFile: ~Copyable {
     for _ in 0..<16 {
       let name = TemporaryName.make(for: backup)
       let file = try parent.file(name, .creating)
-      // On a file system without locks, leftovers are not removed either.
+      // If the file system has no locks, continue without: no process removes leftovers there.
       if (try? file.lock()) ?? true, try parent.status(of: name) != nil {
         self.name = name
         self.file = file

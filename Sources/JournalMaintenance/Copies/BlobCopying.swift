@@ -9,14 +9,14 @@ struct BlobCopying {
   let sourcePath: String
   let target: Files.Folder<JournalError>
   let sharesFiles: Bool
-  /// Where the images are that the source, a node of a shared journal, has not fetched; nil if it is no node.
+  /// The place of images that the source, a node of a shared journal, has not fetched; nil if the source is no node.
   let shared: (any RemoteImages)?
 
   private(set) var copiedCount = 0
   private(set) var copiedByteCount = 0
   private(set) var sharedCount = 0
-  /// Whether there may be names that are not durable yet. True at first: an interrupted run may have ended before it
-  /// flushed them.
+  /// Whether the target may have names that are not durable. True at first, because an interrupted run may have ended
+  /// before a flush.
   private var isFlushNeeded = true
 
   init(
@@ -31,9 +31,9 @@ struct BlobCopying {
     self.shared = shared
   }
 
-  /// Copies a blob if it is missing.
-  /// - Returns: why the source can't give it, with code `damaged` if it lacks the blob or has it with other bytes; nil if
-  ///   the target has it now.
+  /// Copies a blob if the target lacks it.
+  /// - Returns: nil if the target has the blob now; otherwise the error of the source, with code `damaged` if the
+  ///   source lacks the blob or has it with other bytes.
   /// - Throws: an error of the target, or of a cancelled task.
   mutating func take(_ blob: Blob) throws -> JournalError? {
     if try target.has(blob) { return nil }
@@ -46,7 +46,7 @@ struct BlobCopying {
       }
       try copy.finish(as: blob)
     } else {
-      // Opened first, because its error is the most precise.
+      // The blob is opened first, because the error of opening is the most precise.
       let file: BlobFile
       do throws(JournalError) { file = try BlobFile(blob, in: source, at: sourcePath) } catch { return error }
       if try share(blob) {
@@ -63,8 +63,9 @@ struct BlobCopying {
     return nil
   }
 
-  /// - Returns: false if the blob must be copied, because its file can't be shared or seems to be altered: the file
-  ///   system may report another size for a link, or the source may have replaced the file.
+  /// Shares a blob by a hard link.
+  /// - Returns: false if the blob must be copied, because its file can't be shared or seems altered through the link:
+  ///   the file system may report another size, or the source may have replaced the file.
   private func share(_ blob: Blob) throws -> Bool {
     let name = BlobNames.unfinished()
     guard sharesFiles, let source, try source.link(blob.digest.hex, in: target, as: name) else {
@@ -86,7 +87,8 @@ struct BlobCopying {
     }
   }
 
-  /// - Returns: the error of the source, if there is one.
+  /// Copies the bytes of a blob.
+  /// - Returns: the error of the source; nil if the blob was copied.
   private func copy(_ file: consuming BlobFile, as blob: Blob) throws -> JournalError? {
     let copy = try UnfinishedBlob(in: target)
     while true {

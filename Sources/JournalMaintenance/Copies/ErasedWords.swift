@@ -4,40 +4,40 @@ import Journaling
 ///
 /// Call ``find(in:)`` for all entries in order, and then ``findMentions(in:)``.
 struct ErasedWords {
-  /// The entries whose annotations are erased: those that changed an erased entity, and the reverts, undos and redos
-  /// whose default notes quote one of them.
+  /// The entries whose annotations are erased: entries that changed an erased entity, and reverts, undos and redos
+  /// whose default notes quote such an entry.
   private(set) var entries: Set<Revision>
-  /// The other entries whose notes or metadata have the first line of an erased note, because people wrote it there.
-  /// Also those that quote a pruned entry, if that may have changed an erased entity.
+  /// Other entries whose notes or metadata have the first line of an erased note, because a person wrote it there; and
+  /// entries that quote a pruned entry that may have changed an erased entity.
   private(set) var mentions: Set<Revision> = []
-  /// Whether one of the entries has an annotation that was not erased yet.
+  /// Whether any of `entries` has an annotation that was not erased yet.
   private(set) var isNew = false
-  /// The first lines of the notes.
+  /// The first lines of the notes of `entries`.
   private var subjects: [Revision: Substring] = [:]
   /// The compared words of these first lines.
   private var texts: Set<String> = []
   private var wordCounts: Set<Int> = []
   /// The pruned entries that are known to have changed an erased entity.
   private let past: Set<Revision>
-  /// The revision up to which pruned entries may have changed one; 0 if there are none.
+  /// The revision up to which pruned entries may have changed an erased entity; 0 if no pruned entry can have done so.
   private let pruned: Revision
-  /// How many words are compared, however long the notes are.
+  /// The number of words that are compared, however long the notes are.
   private static let comparedCount = 16
 
   /// - Parameters:
   ///   - touched: the entries that changed an erased entity.
-  ///   - past: those of the pruned entries that are known.
-  ///   - base: the revision up to which history was pruned; 0 if it was not.
+  ///   - past: the pruned entries that are known to have changed an erased entity.
+  ///   - base: the revision up to which history was pruned; 0 if no history was pruned.
   init(touched: Set<Revision>, past: Set<Revision>, base: Revision) {
     entries = touched
     self.past = past
     pruned = past.isEmpty ? 0 : base
   }
 
-  /// Adds an entry that changed an erased entity. Then comes ``find(in:)`` for it.
+  /// Adds an entry that changed an erased entity. Call ``find(in:)`` for the entry next.
   mutating func touch(_ revision: Revision) { entries.insert(revision) }
 
-  /// Adds an entry that quotes one of those before it.
+  /// Records the texts of an entry of `entries`, and adds an entry that quotes one of them.
   mutating func find(in entry: EntryDecoder) throws(JournalError) {
     guard let annotation = try entry.annotation(), entries.contains(entry.revision) || isCopy(annotation)
     else {
@@ -57,11 +57,11 @@ struct ErasedWords {
     guard let origin = annotation.reverted, entries.contains(origin) || past.contains(origin),
       let quotation = RevertNote.quotation(in: annotation)
     else { return false }
-    // If the note of the origin was erased before, all that has the form is a copy.
+    // If the quoted note was erased earlier, any note in the form of a quotation counts as one.
     return subjects[origin].map { $0 == quotation } ?? true
   }
 
-  /// Records whether an entry that stays has one of the texts.
+  /// Adds an entry to `mentions` if its annotation stays and has one of the texts.
   mutating func findMentions(in entry: EntryDecoder) throws(JournalError) {
     guard !entries.contains(entry.revision), let annotation = try entry.annotation() else { return }
     let mayQuote = annotation.reverted.map { $0 <= pruned || mentions.contains($0) } ?? false

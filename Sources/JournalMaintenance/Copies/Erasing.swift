@@ -4,53 +4,55 @@ public import Journaling
 
 /// The result of an erasure.
 public struct ErasureReport: Sendable {
-  /// The erased entities: the given ones, and those that belong to them, such as the images of an item.
+  /// The erased entities: those passed to the call, and those that belong to them, such as the images of an item.
   public let entities: [EntityKey]
-  /// How many events have lost their content.
+  /// The number of events that have lost their content.
   public let eventCount: Int
-  /// The entries that have lost author, note and metadata: those that changed the entities, and reverts, undos and redos
-  /// of them whose default notes quoted theirs.
+  /// The entries that have lost author, note and metadata: entries that changed the entities, and reverts, undos and
+  /// redos whose default notes quoted such an entry.
   public let annotations: [Revision]
-  /// Other entries whose notes or metadata have the first line of an erased note, because people wrote it there. They
-  /// stay. So do the default notes of reverts of entries that were pruned, and may have changed the entities.
+  /// Entries whose annotations stay although they may have erased texts: a person wrote the first line of an erased
+  /// note there, or a default note quotes a pruned entry that may have changed the entities.
   public let mentions: [Revision]
-  /// How many images were removed.
+  /// The number of images that were removed.
   public let imageCount: Int
-  /// Whether all of it had been erased before. Then nothing was written.
+  /// Whether all content had been erased before, so that nothing was written.
   public let isEmpty: Bool
-  /// The newest entry: the one that records what was erased, when and why, unless nothing was.
+  /// The newest entry. Unless ``isEmpty``, it records what was erased, when and why.
   public let head: Head
 }
 
 extension Journal {
   /// Erases the content of entities from the whole history: the content of all their events, and the bytes of images
-  /// that nothing else names.
+  /// that no other entity names.
   ///
-  /// The events themselves stay, with their dates and digests, so the chain still verifies and earlier receipts still
-  /// hold. A new entry records what was erased, when and why. Afterwards the erased bytes are nowhere in the folder:
-  /// not in the log, the layers and snapshots, the images or temporary files. Backups keep them until their next run,
-  /// the file system may retain removed files, and states that were returned earlier keep what they have in memory.
+  /// The events themselves stay, with their dates and digests, so the chain of digests still verifies and earlier
+  /// receipts still hold. A new entry records what was erased, when and why. After the call, the erased bytes are
+  /// nowhere in the folder: not in the log, the layers and snapshots, the images or temporary files. Backups keep the
+  /// erased content until their next run, the file system may retain removed files, and states that were returned
+  /// earlier keep their content in memory.
   ///
-  /// If no content is left to erase, nothing is written. Commits, readers and sequences continue, and what is committed
-  /// to the entities in the meantime is erased too, except images that are added again; commits wait only for a moment at
-  /// the end. A second erasure or pruning
-  /// waits for the first. From a task, call it in ``read(_:)``. After a crash either everything is erased, or nothing.
+  /// If no content is left to erase, nothing is written. Commits, readers and sequences continue; commits wait only for
+  /// a moment at the end. Content that is committed to the entities meanwhile is erased too, except images that are
+  /// added again. A second erasure or pruning waits for the first. From a task, call `erase` in ``read(_:)``. After a
+  /// crash, either everything is erased or nothing.
   /// - Parameters:
-  ///   - entities: the entities to erase, existing or deleted. Entities that would be deleted with them are also
-  ///     erased.
-  ///   - reason: why; the note of the new entry, which is kept.
-  ///   - author: who does it; also kept.
-  ///   - words: whether the author, note and metadata of all entries that changed these entities are erased as well, and
-  ///     those of reverts, undos and redos whose default notes quote them. ``ErasureReport/mentions`` has others with the
-  ///     same texts.
+  ///   - entities: the entities to erase, existing or deleted. Entities that a deletion of these would delete are
+  ///     erased too.
+  ///   - reason: the reason, which becomes the note of the new entry.
+  ///   - author: who erases, which becomes the author of the new entry.
+  ///   - words: whether to erase author, note and metadata too: of all entries that changed these entities, and of
+  ///     reverts, undos and redos whose default notes quote such an entry. ``ErasureReport/mentions`` lists further
+  ///     entries that may have the texts.
   ///   - progress: called with the progress; an error that it throws, cancelling the task, or closing the journal ends the
   ///     work, and nothing is erased.
-  /// - Throws: ``JournalError``: `notFound` for an entity that never existed; `readOnly`; `wrongUse` inside the body of a
-  ///   commit, for a shared journal, and for one in memory; `closed`; `conflict` if commits keep changing what belongs to
-  ///   the entities; `io` if the disk is full; `outcomeUnknown` if the erased content could not be removed, or the journal
-  ///   takes no more commits: opening the journal again does the rest. After any other code nothing was erased.
-  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten. The state is in memory until new layers
-  ///   are written.
+  /// - Throws: ``JournalError``: `notFound` for an entity that never existed; `readOnly`; `wrongUse` inside the body of
+  ///   a commit, for a shared journal, and for one in memory; `closed`; `conflict` if commits keep changing which
+  ///   entities belong to the erased ones; `io` if the disk is full; `outcomeUnknown` if the erased content could not
+  ///   be removed, or the journal takes no more commits: opening the journal again completes the erasure. After any
+  ///   other code, nothing was erased.
+  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten. The whole state is in memory until
+  ///   new layers are written.
   @discardableResult
   public func erase(
     _ entities: Set<EntityKey>, reason: String, by author: String = "", includingWords words: Bool = false,
@@ -71,7 +73,7 @@ extension Journal {
         }
       }
       guard scope.hasContent || erased.isNew else {
-        // No entry: it would seem to say when and why the content was erased.
+        // No entry is made, because it would wrongly seem to say when and why the content was erased.
         unchanged = scope.entities
         return nil
       }
@@ -93,8 +95,8 @@ extension Journal {
   }
 
   /// Erases the content of entities from the closed journal in the folder `url`, as
-  /// ``erase(_:reason:by:includingWords:progress:)`` does. The log of `options` receives the notices.
-  /// - Throws: ``JournalError`` as `open` does, and as erasing in an open journal.
+  /// ``erase(_:reason:by:includingWords:progress:)`` does. ``JournalOptions/log`` of `options` receives the notices.
+  /// - Throws: ``JournalError`` as `open` and as erasing in an open journal do.
   @discardableResult
   public static func erase(
     _ entities: Set<EntityKey>, at url: URL, reason: String, by author: String = "",
@@ -107,17 +109,18 @@ extension Journal {
     }
   }
 
-  /// Finds the entities that belong to the given ones, transitively, and the images that only they name.
+  /// Finds the entities that belong to `entities`, directly or indirectly, and the images that only these entities
+  /// name.
   private func erasureScope(
     of entities: Set<EntityKey>, through last: Head, _ observer: CopyObserver
   ) throws -> ErasureScope<State> {
     var found = entities
     while true {
       var scope = ErasureScope<State>(entities: found)
-      /// The newest record of each entity; of a deleted one the last, if the entity belonged to another.
+      /// The newest record of each entity, and the last record of each deleted entity that belonged to another one.
       var records: [EntityKey: EntityRecord] = [:]
       let upcast = upcast
-      /// Notes a record of an entity, and returns whether it is to be erased.
+      /// Records the newest record of an entity, and returns whether the entity is to be erased.
       func note(_ entity: EntityKey, _ record: EntityRecord?) -> Bool {
         if let record {
           records[entity] = record

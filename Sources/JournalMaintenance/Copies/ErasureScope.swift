@@ -2,30 +2,30 @@ import Files
 import Journaling
 import SHA256
 
-/// What an erasure erases.
+/// The entities, events and images that an erasure erases.
 struct ErasureScope<State: EventSourced> {
-  /// The given entities, and those that belong to them.
+  /// The entities passed to the erasure, and those that belong to them.
   var entities: Set<EntityKey>
-  /// The entries with an event of one of them.
+  /// The entries with an event of one of `entities`.
   var touched: Set<Revision> = []
-  /// The images that they name, and those that others name.
+  /// The images that `entities` name, and the images that other entities name.
   private var named: Set<Blob> = []
   private var kept: Set<Blob> = []
   private(set) var eventCount = 0
-  /// The entities in the base of a pruned history.
+  /// Those of `entities` that are in the base of a pruned history.
   var inBase: Set<EntityKey> = []
-  /// The pruned entries that are known to have changed one of them.
+  /// The pruned entries that are known to have changed one of `entities`.
   var past: Set<Revision> = []
 
   init(entities: Set<EntityKey>) { self.entities = entities }
 
-  /// The images that nothing else names.
+  /// The images that no entity outside of `entities` names.
   var images: Set<Blob> { named.subtracting(kept) }
 
   /// Whether there is any content that was not erased yet.
   var hasContent: Bool { eventCount > 0 || !images.isEmpty || !inBase.isEmpty }
 
-  /// Notes the images of a record, and returns whether the entity is to be erased.
+  /// Records the images of an entity's record, and returns whether the entity is to be erased.
   mutating func note(_ entity: EntityKey, _ record: EntityRecord?) -> Bool {
     let blobs = record.map { State.blobs(in: $0, of: entity.kind) } ?? []
     let isErased = entities.contains(entity)
@@ -33,7 +33,7 @@ struct ErasureScope<State: EventSourced> {
     return isErased
   }
 
-  /// Counts an event of one of the entities.
+  /// Counts an event of one of `entities`.
   mutating func count(_ event: JournalEvent, of revision: Revision) {
     touched.insert(revision)
     switch event.change {
@@ -42,14 +42,14 @@ struct ErasureScope<State: EventSourced> {
     }
   }
 
-  /// Whether a record's entity is deleted with one of the others.
+  /// Whether a deletion of one of `others` would delete the entity of a record.
   static func goes(_ record: EntityRecord, _ kind: EntityKind, with others: Set<EntityKey>) -> Bool {
     State.references(in: record, of: kind).contains { reference in
       others.contains(reference) && State.record(record, of: kind, without: reference) == nil
     }
   }
 
-  /// Whether a record's entity is deleted with any other.
+  /// Whether the deletion of some other entity would delete the entity of a record.
   static func belongsToOthers(_ record: EntityRecord, _ kind: EntityKind) -> Bool {
     goes(record, kind, with: Set(State.references(in: record, of: kind)))
   }
@@ -65,15 +65,15 @@ struct ErasureRewriting<State: EventSourced>: LogRewriting {
   private let reason: String
   private let format: JournalFormat
   private let upcast: EventUpcast
-  /// The state of the considered entries.
+  /// The state after the considered entries.
   private let state: State
-  /// The records that later entries made.
+  /// The newest records that entries after the considered ones made; nil for deleted entities.
   private var records: [EntityKey: EntityRecord?] = [:]
   private var scope: ErasureScope<State>
   private var words: ErasedWords?
   private var erasure: Erasure
 
-  /// - Parameter words: the annotations to erase; nil to keep all.
+  /// - Parameter words: the annotations to erase; nil to keep all annotations.
   init(
     given: Set<EntityKey>, _ scope: ErasureScope<State>, _ words: ErasedWords?, author: String,
     reason: String, in version: Version<State>, _ format: JournalFormat, _ upcast: EventUpcast, byteCount: Int
@@ -116,7 +116,7 @@ struct ErasureRewriting<State: EventSourced>: LogRewriting {
     if scope.inBase.isEmpty, base.schema.version == upcast.schema.version {
       return try base.copy(to: entries, format)
     }
-    // Its records are converted to this version.
+    // Loading converts the records of the base to this version of the model.
     var state = State()
     _ = try base.contents().load(into: &state)
     guard var tables = state.parts?.tables else { throw Journal<State>.hasNoParts }
@@ -135,7 +135,7 @@ struct ErasureRewriting<State: EventSourced>: LogRewriting {
     return rewritten
   }
 
-  /// Takes an entry into account that was committed since the scope was found.
+  /// Extends the scope by an entry that was committed after the scope was found.
   private mutating func note(_ entry: SealedEntry) throws {
     let events = try entry.decode { entry throws(JournalError) in try entry.allEvents(upcast) }
     for event in events {
@@ -151,7 +151,8 @@ struct ErasureRewriting<State: EventSourced>: LogRewriting {
           ErasureScope<State>.goes(record, entity.kind, with: scope.entities)
             != scope.entities.contains(entity)
         else { continue }
-        // Of a new entity, nothing was copied yet. Any other has begun or ceased to belong to one that is erased.
+        // A new entity can join the scope, as none of its events was copied yet. Any other entity has begun or ceased
+        // to belong to an erased one, so the scope must be found again.
         guard event.previous == 0, case .add = event.change else { throw RewritingIsOutdated() }
         scope.entities.insert(entity)
         isComplete = false

@@ -2,7 +2,7 @@ import Files
 import Foundation
 import Journaling
 
-/// An existing backup, locked, with its log open but unchanged on disk.
+/// An existing backup that is locked. Its log is open, and nothing on disk was changed yet.
 final class ExistingBackup {
   let place: LogPlace
   let log: any EntryLog
@@ -10,7 +10,9 @@ final class ExistingBackup {
 
   private var folder: JournalFolder { place.folder }
 
-  /// - Throws: ``JournalError``: `alreadyExists` for anything but a copy of this journal, `locked`, or `damaged`.
+  /// Opens and locks a backup.
+  /// - Throws: ``JournalError``: `alreadyExists` if the folder is not a backup of this journal; `locked` if the backup
+  ///   is open for writing; `damaged` if the backup is damaged.
   init(_ url: URL, of format: JournalFormat, options: JournalOptions) throws(JournalError) {
     let folder = try JournalFolder(url, hook: options.fileHook)
     lock = try FolderLock(folder)
@@ -52,11 +54,11 @@ final class ExistingBackup {
       path: folder.path)
   }
 
-  /// The newest entry of the backup, which the journal also has.
-  /// - Parameter format: that of the journal.
-  /// - Throws: ``JournalError`` with code `conflict` if the backup has entries that the journal lacks, or the journal
-  ///   no longer has the entries that the backup lacks; `damaged` if the backup has lost entries.
-  /// - Complexity: O(log n) reads of both logs, when they differ.
+  /// Returns the newest entry of the backup, after checking that the journal has this entry too.
+  /// - Parameter format: the FORMAT of the journal.
+  /// - Throws: ``JournalError`` with code `conflict` if the backup has entries that the journal lacks, or if entries
+  ///   that the backup lacks were pruned in the journal; `damaged` if the backup has lost entries.
+  /// - Complexity: O(1) reads; O(log n) reads of both logs if they differ.
   func commonHead(
     with source: any EntryLog, _ format: JournalFormat, newest: Head
   ) throws(JournalError) -> Head {
@@ -114,15 +116,15 @@ final class ExistingBackup {
     }
   }
 
-  /// Marks the newest entry, if an interrupted run has not.
+  /// Marks the newest entry in HEAD, if an interrupted run has not done so.
   func markNewest() throws(JournalError) {
     guard let mark = try log.acknowledged(), mark.revision < (try log.newestRevision()) else { return }
     try log.beginWriting()
     try log.close()
   }
 
-  /// Marks the newest entry of a log that has replaced the old one: its own mark was in the folder in which it was
-  /// built.
+  /// Marks the newest entry in HEAD after a new log has replaced the old one. The new log's own mark is in the folder
+  /// in which the log was built.
   func markNewest(ofNewLog format: JournalFormat) throws(JournalError) {
     let log = try place.options.logStorage.open(
       .write, in: LogPlace(folder, format, options: place.options))
@@ -135,7 +137,7 @@ final class ExistingBackup {
     try log.close()
   }
 
-  /// A failure is harmless: everything was written and confirmed before.
+  /// Closes the backup. A failure is harmless, because all writes were confirmed before.
   func close() {
     try? log.close()
     lock.release()

@@ -3,18 +3,17 @@ import Journaling
 import SHA256
 
 extension Journal {
-  /// The images in this journal's folder that a backup does not have, or has in another size. Entries may name them or
-  /// not.
+  /// The images in this journal's folder that a backup lacks, or has in another size, whether entries name them or not.
   ///
-  /// Only names and sizes are compared, so it costs no more than listing both folders.
+  /// Only names and sizes are compared, so the cost is that of listing both folders.
   func imagesThatDiffer(in backup: JournalFolder) throws -> Set<ContentDigest> {
     guard let source = try folder.openImages() else { return [] }
     let target = try backup.root.folder("images")
     return Set(try source.blobs().filter { try !target.has($0) }.map(\.digest))
   }
 
-  /// Copies to a backup those images that entries up to `last` name.
-  /// - Parameter images: images that the backup may have lost. If there are any, all entries are read.
+  /// Copies those of the given images that entries up to `last` name to a backup.
+  /// - Parameter images: images that the backup may have lost. Unless there are none, all entries are read.
   func copyAgain(
     _ images: Set<ContentDigest>, to backup: JournalFolder, through last: Head, sharesImages: Bool,
     _ report: inout BackupReport, _ observer: CopyObserver
@@ -36,8 +35,9 @@ extension Journal {
     report.sharedImageCount += copying.sharedCount
   }
 
-  /// The error about an image that can't be copied. If the image is lost, it names the entities that need it.
-  /// - Parameter piece: the entries that were read last; none if the base of a pruned history was read.
+  /// Returns the error about an image that can't be copied. If the image is lost, the error names the entities that
+  /// need the image.
+  /// - Parameter piece: the entries that were read last; empty for the base of a pruned history.
   func explained(_ error: JournalError, of blob: Blob, in piece: [SealedEntry]) -> JournalError {
     let error = folder.explaining(error)
     guard error.code == .damaged else { return error }
@@ -60,7 +60,7 @@ extension Journal {
 }
 
 extension JournalError {
-  /// The error about a lost image, with the names of the entities that need it.
+  /// Adds the names of the entities that need a lost image to the error about the image.
   func naming(_ entities: [String]) -> JournalError {
     guard code == .damaged, !entities.isEmpty else { return self }
     return JournalError(

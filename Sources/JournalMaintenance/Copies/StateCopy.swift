@@ -3,15 +3,15 @@ public import Foundation
 public import Journaling
 
 extension Journal {
-  /// Creates a journal with the state at a point in time as its first entry, without the history before it. Entities
-  /// keep their numbers. References of images, and those to categories, are removed if the entity was erased. An
-  /// erased item to which a rule's reference leads is an erased item of the copy.
+  /// Creates a journal whose first entry adds all entities of a past or present state, without the earlier history.
+  /// Entities keep their numbers. If an image refers to an erased entity, or an entity to an erased category, the
+  /// reference is removed. An erased item to which a rule's reference leads is an erased item in the copy.
   ///
-  /// The highest number of each kind stays used: if its entity was deleted, it is an erased entity of the copy. So no new
-  /// entity gets the number of a deleted one, which an attribute may still name.
+  /// If the entity with the highest number of a kind was deleted, it is an erased entity in the copy. So no new entity
+  /// gets the number of a deleted one, which an attribute may still name.
   ///
-  /// The metadata of the entry, under `journal.copyOf`, names the journal, revision and digest that it came from.
-  /// `progress` is called as in ``copy(to:through:progress:)``, but counts entities instead of entries.
+  /// The metadata of the entry, under `journal.copyOf`, names the journal, the revision and the digest of the copied
+  /// state. `progress` is called as in ``copy(to:through:progress:)``, but counts entities instead of entries.
   /// - Throws: as ``copy(to:through:progress:)``.
   public func copyState(
     to url: URL, asOf selector: RevisionSelector = .head(), by author: String = "", note: String = "",
