@@ -2,8 +2,8 @@ import CBOR
 import PropertyLists
 
 extension LayerChain {
-  /// Chooses the checkpoints that a merged layer keeps: all, every second, fourth, …, or only the last, so that the
-  /// layer takes no more than its share of the disk.
+  /// Chooses the checkpoints that a merged layer keeps: all, every second, every fourth and so on, or only the last.
+  /// The choice is the first for which the layer takes no more than its share of the disk.
   /// - Parameter share: the most bytes of the merged layer.
   func checkpoints(
     of run: [Layer], _ sources: [any LayerSource], _ policy: LayerPolicy, share: Int,
@@ -11,11 +11,11 @@ extension LayerChain {
   ) throws(JournalError) -> [LayerCheckpoint] {
     let all = run.flatMap(\.checkpoints)
     if !policy.keepsPast { return all.suffix(1) }
-    // Nearly always all fit.
+    // In nearly all cases, all checkpoints fit.
     if run.reduce(0, { $0 + ($1.footer?.byteCount ?? 0) }) <= share { return all }
     var choices = [all]
     while let newest = choices.last, newest.count > 1 {
-      // Every second one is counted from the end, so that the last one stays.
+      // Every second checkpoint is kept, counted from the end, so that the last one stays.
       choices.append(newest.indices.filter { (newest.count - 1 - $0) % 2 == 0 }.map { newest[$0] })
     }
     do throws(ArchiveError) {
@@ -28,8 +28,8 @@ extension LayerChain {
     }
   }
 
-  /// Estimates the bytes of a merged layer's newest state, and for each choice of checkpoints those of its past states.
-  /// The first choice includes all others.
+  /// Estimates the bytes of a merged layer: of its newest state and, for each choice of checkpoints, of its past
+  /// states. The first choice must include all other choices.
   private func byteCounts(
     _ sources: [any LayerSource], keeping choices: [[Revision]], isCancelled: () -> Bool
   ) throws(ArchiveError) -> (newest: Int, past: [Int]) {
@@ -61,13 +61,14 @@ extension LayerChain {
   }
 }
 
-/// Samples how many bytes the versions of entities take in blocks.
+/// Estimates the average number of bytes of a version in a block, from a sample.
 private struct VersionSample {
   private(set) var count = 0
   private var sampleCount = 0
   private var byteCount = 0
 
-  /// Counts a version; returns whether it is in the sample: one of 32, because decoding all takes as long as merging.
+  /// Counts a version, and returns whether to add it to the sample. One of 32 is added, because decoding all versions
+  /// takes as long as the merge.
   mutating func isNextSampled() -> Bool {
     count += 1
     return count % 32 == 1
@@ -78,6 +79,6 @@ private struct VersionSample {
     self.byteCount += byteCount
   }
 
-  /// The average bytes of a version. Its numbers, and the marks for unchanged parts, take about 12 bytes.
+  /// The average bytes of a version. A version's numbers, and the marks for unchanged parts, take about 12 bytes.
   var average: Int { 12 + byteCount / max(sampleCount, 1) }
 }

@@ -2,24 +2,24 @@ import Files
 import Locks
 import PropertyLists
 
-/// All layers of a journal. A replay to a revision starts from the newest checkpoint at or before it that the layers reach
-/// without a gap or, if there is none, from the empty state of revision 0. Snapshots are for people: nothing starts from
-/// one.
+/// All layers of a journal. A replay to a revision starts from the newest checkpoint at or before the revision to which
+/// layers lead without a gap; if there is none, from the empty state of revision 0. Snapshots are for people: no replay
+/// starts from a snapshot.
 ///
-/// 1. A layer is not trusted: it is used only if it has a footer, its entry is in the log, its schema is the model's,
-///    and everything read from it has the checksums of the footer.
-/// 2. A damaged layer is reported and not used again. A layer that is temporarily unreadable is tried again by the next
-///    opening, and nothing is marked or removed.
+/// 1. A layer is not trusted. It is used only if it has a footer, its entry is in the log, its schema is the model's,
+///    and all bytes read have the checksums of the footer.
+/// 2. A damaged layer is reported and not used again. A layer that is temporarily unreadable stays, and the next
+///    opening tries it again.
 /// 3. If a layer fails while states are backed by it, its contents are rebuilt from the layers below and the log. So a
-///    reader gets the right answer, late.
+///    reader waits, but gets the right answer.
 ///
 /// Safe to use from any thread.
 package final class LayerChain: Sendable {
   private struct Known: Sendable {
-    /// In the order of their ends.
+    /// The usable layers, in the order of their ends.
     var layers: [Layer] = []
     var lineage = LayerLineage()
-    /// The newest erasure that the log or the footer of a layer has shown; 0 if none has.
+    /// The newest erasure that an entry or a footer read so far has shown; 0 if there was none.
     var newestErasure: Revision = 0
     /// The open log; nil after the journal was closed.
     var log: (any EntryLog)?
@@ -30,7 +30,7 @@ package final class LayerChain: Sendable {
   let rebuilder: LayerRebuilder
   private let folder: JournalFolder
   private let format: JournalFormat
-  /// The entry up to which history was pruned; nil if it was not.
+  /// The entry up to which history was pruned; nil if no history was pruned.
   var base: Head? { format.base?.head }
   private let options: JournalOptions
   /// Bounds the pages of layers that are in memory.
@@ -54,10 +54,10 @@ package final class LayerChain: Sendable {
   /// Nil for a model without parts, which has no layers and no snapshots.
   var shape: StateShape? { rebuilder.shape }
 
-  /// Replaces the open log by another opening of it.
+  /// Replaces the open log by a second opening of the same log, or by nil.
   func use(_ log: (any EntryLog)?) { known.withLock { $0.log = log } }
 
-  /// Ends the use of the log. States that are held stay usable.
+  /// Ends the use of the log. States that callers hold stay usable.
   func close() {
     known.withLock { known in
       known.log = nil
@@ -81,7 +81,7 @@ package final class LayerChain: Sendable {
     faults.forgetDamage(of: [layer.name])
   }
 
-  /// Removes the layers in memory that reach beyond a revision, whose entries were withdrawn.
+  /// Removes the layers in memory that end after a revision, because entries after that revision were withdrawn.
   func withdraw(to revision: Revision) {
     let taken = layers.filter { $0.footer == nil && $0.top.revision > revision }
     for layer in taken { layer.withdraw() }
@@ -95,15 +95,15 @@ package final class LayerChain: Sendable {
 
   var newestErasure: Revision { known.withLock { $0.newestErasure } }
 
-  /// Notes the entry of an erasure; 0 for none.
+  /// Records the entry of an erasure; does nothing for 0.
   func noteErasure(at revision: Revision) {
-    // An erasure whose own entry was pruned says nothing about the layers that were made since.
+    // Ignore an erasure whose own entry was pruned: layers that were made after the pruning have no erased content.
     guard revision > format.head.revision else { return }
     known.withLock { $0.newestErasure = max($0.newestErasure, revision) }
   }
 
-  /// Forgets layers from before the newest erasure, which have what was erased.
-  /// - Returns: whether there were any.
+  /// Forgets layers from before the newest erasure, because they have erased content.
+  /// - Returns: whether there were such layers.
   private func removeOutdated() -> Bool {
     let outdated = layers.filter { $0.footer.map(isOutdated) ?? false }.map(\.name)
     remove(outdated)
@@ -123,15 +123,15 @@ package final class LayerChain: Sendable {
       revision: name.to, path: folder.path(of: name))
   }
 
-  /// Forgets all layers, because an erasure has replaced them.
+  /// Forgets all layers, because an erasure has removed their files.
   func removeErased() {
     remove(layers.map(\.name))
     known.withLock { $0.lineage = LayerLineage() }
   }
 
-  /// Finds the layers that have footers and opens those that can be used.
-  /// - Parameter isInUse: whether another process may be writing the journal. It may remove layers in the meantime,
-  ///     and write layers beyond `newest`, which are not problems.
+  /// Finds the layers that have footers, and opens the usable ones.
+  /// - Parameter isInUse: whether another process may be writing the journal. If so, layers that disappear meanwhile,
+  ///     or that are newer than `newest`, are not problems.
   func load(
     through newest: Revision, in log: any EntryLog, isInUse: Bool = false
   ) throws(JournalError) {
@@ -146,18 +146,19 @@ package final class LayerChain: Sendable {
         found.append((try open(name, footer), footer))
       }
       noteErasure(at: found.map(\.footer.newestErasure).max() ?? 0)
-      // No reader may see one that is outdated.
+      // Added only after all footers were read, so that no reader sees an outdated layer.
       for (layer, footer) in found {
         if isOutdated(footer) { reportOutdated(layer.name) } else { add(layer) }
       }
       if !isInUse { return }
-      // If layers were removed meanwhile, others have replaced them.
+      // If layers were removed meanwhile, look again: other layers have replaced them.
       if Set(try footers.names()).isSuperset(of: names) { return }
     }
   }
 
-  /// Fails if a layer or snapshot is of an entry that the log does not have. A file is only written after its entry is
-  /// durable, so another program has put an older log here. Commits could replace the file that proves it.
+  /// Fails if a layer or snapshot belongs to a later entry than the log has. A file is only written after its entry is
+  /// durable, so another program has replaced the log with an older one. Fails before any commit, because commits could
+  /// replace the file that proves the loss.
   func checkIsNoLoss(after newest: Revision) throws(JournalError) {
     if let later = try footers.newest(after: newest) { throw loss(after: newest, shownBy: later.name) }
   }
@@ -170,8 +171,8 @@ package final class LayerChain: Sendable {
       revision: newest + 1, path: folder.entries)
   }
 
-  /// Reports snapshots that are damaged or from before an erasure, as far as that shows without reading their files. Called
-  /// after the layers and the log have shown the newest erasure.
+  /// Reports snapshots that are damaged or from before an erasure, as far as their footers and sizes show. Called when
+  /// the newest erasure is known from the layers and the log.
   func checkSnapshots(
     through newest: Revision, in log: any EntryLog, isInUse: Bool
   ) throws(JournalError) {
@@ -183,7 +184,7 @@ package final class LayerChain: Sendable {
     }
   }
 
-  /// Calls `body` with each footer of this model, and reports those that can't be used.
+  /// Calls `body` with each usable footer of this model, and reports unusable ones.
   private func visit(
     _ names: [LayerName], through newest: Revision, in log: any EntryLog, isInUse: Bool,
     _ body: (LayerName, LayerFooter) throws(JournalError) -> Void
@@ -199,10 +200,10 @@ package final class LayerChain: Sendable {
     }
   }
 
-  /// How often layers are looked for while another process removes some.
+  /// The most attempts to find layers while another process removes some.
   private static let loadLimit = 10
 
-  /// The footer of that name; nil if it has another schema, or is no longer there.
+  /// The footer of a given name; nil if it has another schema, or no longer exists.
   private func footer(
     _ name: LayerName, through newest: Revision, in log: any EntryLog
   ) throws(JournalError) -> LayerFooter? {
@@ -242,7 +243,7 @@ package final class LayerChain: Sendable {
 
   func path(of name: LayerName) -> String { folder.path(of: name) }
 
-  /// What a snapshot says about itself, for people, and its declared indexes; nil for a model without parts.
+  /// The description in a snapshot, for people, and the snapshot's declared indexes; nil for a model without parts.
   func about(
     _ name: LayerName, _ footer: LayerFooter
   ) throws(JournalError) -> (text: String, indexes: [IndexDefinition])? {
@@ -259,15 +260,15 @@ package final class LayerChain: Sendable {
     }
   }
 
-  /// A layer to write into another file.
+  /// The contents of a layer, to be written into another file.
   func source(_ layer: Layer) throws(JournalError) -> any LayerSource {
     do throws(ArchiveError) { return try layer.contents.sequential() } catch {
       throw LayerFile.failure(error, of: layer.name, path(of: layer.name))
     }
   }
 
-  /// The indexes that layers get: those that the app has declared in this process. For entities without a declaration,
-  /// they are those of the newest layer.
+  /// The indexes that new layers get: those that the app has declared in this process and, for entities without a
+  /// declaration, those of the newest layer.
   func indexes(declared: [IndexScope: [IndexDefinition]]) -> [IndexDefinition] {
     let kept = layers.last { $0.footer != nil }?.indexes ?? []
     let indexes = declared.values.joined() + kept.filter { declared[$0.scope] == nil }
@@ -279,8 +280,8 @@ package final class LayerChain: Sendable {
     }
   }
 
-  /// Removes files that a crash left unfinished or kept from being removed, and unusable layers: those that were
-  /// replaced, that are damaged, or that are another model's. Snapshots stay.
+  /// Removes files that a crash has left, and layers that were replaced, are damaged, or belong to another model.
+  /// Snapshots stay.
   func removeStrays() throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
     let layers = layers
@@ -290,7 +291,7 @@ package final class LayerChain: Sendable {
         $0 !== layer && $0.footer != nil && $0.start.revision <= layer.start.revision
           && $0.top.revision >= layer.top.revision
       }
-      // If some layer can't be read now, it may be the one below, so only replaced layers are removed.
+      // If a layer can't be read now, it may be the one below this layer. So only replaced layers are removed then.
       if isReplaced || !faults.unreadable.isEmpty { return isReplaced }
       let reached = stack(atOrBefore: layer.top.revision - 1)?.checkpoint.revision ?? 0
       return reached < layer.start.revision
@@ -315,7 +316,7 @@ package final class LayerChain: Sendable {
     layers.compactMap { $0.checkpoint(atOrAfter: revision)?.revision }.min()
   }
 
-  /// The layers that reach the newest checkpoint at or before a revision, nil if there are none.
+  /// The layers that lead to the newest checkpoint at or before a revision; nil if there are none.
   func stack(atOrBefore revision: Revision) -> LayerStack? {
     let (layers, lineage) = known.withLock { ($0.layers, $0.lineage) }
     var chosen: [Layer] = []
@@ -332,7 +333,8 @@ package final class LayerChain: Sendable {
       chosen.append(best.layer)
       reached = best.checkpoint
     }
-    // Layers from before a pruning that were brought back can have earlier checkpoints, to which no entry can be applied.
+    // Layers from before a pruning that another program has brought back can have checkpoints before the base, to which
+    // no entry can be applied.
     guard let reached, reached.revision >= format.head.revision else { return nil }
     return LayerStack(chosen.reversed(), at: reached, faults: faults, lineage: lineage)
   }
@@ -345,7 +347,7 @@ package final class LayerChain: Sendable {
           revision: stack.checkpoint.revision, state: state, eventCount: stack.checkpoint.eventCount)
       }
     } catch {
-      // The texts were read already when the files were opened.
+      // Not expected, because the texts were read when the files were opened.
     }
     faults.report(
       JournalError(
@@ -354,10 +356,10 @@ package final class LayerChain: Sendable {
     return .empty
   }
 
-  /// The version at a revision, replayed from the layers. If the replay shows that some are from before an erasure, it
-  /// is made again without them.
-  /// - Parameter momentLimit: how many moments are kept on the way. Without them, a layer of what was replayed would have
-  ///   one checkpoint, and each state before it would be replayed anew.
+  /// The version at a revision, replayed from the layers. If the replay finds an erasure that is newer than some of
+  /// these layers, the replay is repeated without these layers.
+  /// - Parameter momentLimit: the approximate number of moments to keep on the way, as checkpoints of the next layer.
+  ///   With none, that layer would have one checkpoint, and each earlier state would need a replay.
   func version<State: EventSourced>(
     through revision: Revision, _ replay: Replay<State>, momentLimit: Int = 0
   ) throws(JournalError) -> Replayed<State> {
@@ -389,7 +391,7 @@ package final class LayerChain: Sendable {
 
   // MARK: Freezing
 
-  /// The changes of a state above its layers; nil for a model without parts. O(1).
+  /// The changes of a state above its layers; nil for a model without parts. Takes O(1).
   func moment(_ version: Version<some EventSourced>, eventCount: Int) -> LayerMoment? {
     guard shape != nil, let parts = version.state.parts, !parts.tables.isEmpty else { return nil }
     return LayerMoment(
@@ -397,8 +399,8 @@ package final class LayerChain: Sendable {
   }
 
   /// Freezes the changes of a state above its layers into a layer in memory.
-  /// - Parameter earlier: earlier moments since the layer below, which also become checkpoints.
-  /// - Returns: the same version, backed by that layer too; nil for a model without parts.
+  /// - Parameter earlier: earlier moments since the layer below, which become checkpoints too.
+  /// - Returns: the same version, backed by the new layer too; nil for a model without parts.
   func freeze<State: EventSourced>(
     _ version: Version<State>, _ moment: LayerMoment, earlier: [LayerMoment]
   ) -> Version<State>? {
@@ -410,7 +412,8 @@ package final class LayerChain: Sendable {
     add(layer)
     var stack = stack(atOrBefore: version.revision)
     if stack?.checkpoint.revision != version.revision {
-      // The layers of the state were dropped or found damaged in the meantime; the state keeps using them.
+      // The layers that back the state were dropped or found damaged in the meantime. The state keeps using these
+      // layers.
       stack = LayerStack(
         [layer] + (base?.layers ?? []), at: moment.checkpoint, faults: faults,
         lineage: known.withLock { $0.lineage })
@@ -428,8 +431,8 @@ package final class LayerChain: Sendable {
 
   func head(at revision: Revision) throws(JournalError) -> Head { try openLog().head(at: revision, format) }
 
-  /// Returns when the log's own drive has an entry. In a shared journal, that can be later than the commit, and a layer
-  /// must not be ahead of the log.
+  /// Waits until the local log has an entry. In a shared journal, the entry is stored locally after the commit, and a
+  /// layer must not be ahead of the local log.
   func waitForEntry(_ revision: Revision) throws(JournalError) {
     guard try openLog().newestRevision(after: revision - 1, waitingAtMost: .seconds(1)) >= revision else {
       throw JournalError(.io, "this node's folder does not have the entry yet", revision: revision)
@@ -452,19 +455,21 @@ package final class LayerChain: Sendable {
     return log
   }
 
-  /// Rebuilds a layer. Layers must not keep the chain in memory, which has all of them.
+  /// Returns a closure that rebuilds a layer. The closure holds the chain weakly, because the chain has all layers, and
+  /// each layer has the closure.
   private var rebuild: Layer.Rebuild {
     { [weak self, rebuilder, faults] layer throws(JournalError) in
       if let self, let log = self.known.withLock({ $0.log }) {
         do throws(JournalError) {
-          // If a read has failed already, nothing may be derived from layers.
+          // After a failed read, layers must not be used for the rebuild.
           let chain = faults.failure == nil ? self : nil
           let usesLayers = chain?.stack(atOrBefore: layer.start.revision) != nil
           let contents = try rebuilder.rebuild(layer, in: log, over: chain)
           if usesLayers { try faults.check() }
           return contents
         } catch {
-          // The journal may have been closed just now.
+          // If the journal was closed meanwhile, the error may be due to that, so the layer is rebuilt without the
+          // chain.
           if self.known.withLock({ $0.log }) != nil { throw error }
         }
       }
@@ -489,12 +494,12 @@ struct LayerRebuilder: Sendable {
   }
 
   /// Rebuilds the contents of a layer whose file failed while it was in use.
-  /// - Parameter chain: the layers from which to start; nil for the empty state.
+  /// - Parameter chain: the layers from which to start; nil to start from the empty state.
   func rebuild(
     _ layer: Layer, in log: any EntryLog, over chain: LayerChain?
   ) throws(JournalError) -> LayerFile {
     let head = try log.head(at: layer.top.revision, format)
-    // Another history may have replaced this one, for example from a backup.
+    // The log may have another history now, for example that of a backup.
     guard head.digest == layer.entryDigest, let shape else {
       throw JournalError(
         .damaged, "the \(layer.name.noun) belongs to another entry than the one in the log",
@@ -521,8 +526,8 @@ struct LayerRebuilder: Sendable {
     let base: ReplayStart<State> = chain?.start(atOrBefore: start.revision) ?? .empty
     var state = base.state
     try replay.apply(base.revision + 1, through: start.revision, to: &state)
-    // The layer may be used above a checkpoint inside its range, and then must say what was removed from an index since
-    // it begins. Only an index with a base records removals.
+    // The layer may be used above a checkpoint inside its range, so it must have the removals from each index since its
+    // start. Only an index with a base records removals.
     if base.revision == 0, start.revision > 0, let parts = state.parts {
       guard let based = state.replacing(parts: parts.withBasedIndexes) else {
         throw JournalError(
@@ -548,18 +553,18 @@ struct LayerRebuilder: Sendable {
 
 struct Replayed<State: EventSourced>: Sendable {
   let version: Version<State>
-  /// How many events the entries up to it have.
+  /// The number of events of all entries up to the version.
   let eventCount: Int
-  /// The replayed ones among these events.
+  /// The events of the replayed entries.
   var tally = EventTally()
-  /// Earlier states since the layers.
+  /// Earlier states that the replay has passed, oldest first.
   var moments: [LayerMoment] = []
 }
 
 package struct ReplayStart<State: EventSourced>: Sendable {
   let revision: Revision
   let state: State
-  /// How many events the entries up to here have.
+  /// The number of events of all entries up to `revision`.
   let eventCount: Int
 
   package static var empty: ReplayStart { ReplayStart(revision: 0, state: State(), eventCount: 0) }

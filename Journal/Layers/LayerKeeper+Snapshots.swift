@@ -1,10 +1,10 @@
 import Locks
 
-/// Taking and dropping snapshots: requests that the thread of layers runs.
+/// Snapshots are taken and dropped by requests that the thread of layers runs.
 extension LayerKeeper {
-  /// Writes a whole state and returns when its file and its footer are durable.
-  /// - Parameter isNewest: whether it is the newest state. What is in no layer then becomes one, so that the next opening
-  ///   has nothing to replay, whatever the policy is.
+  /// Writes a snapshot of a state, and returns when the file and its footer are durable.
+  /// - Parameter isNewest: whether the state is the newest one. If so, a layer of all later changes is requested too,
+  ///   so that the next opening has nothing to replay, whatever the policy is.
   /// - Throws: ``JournalError`` with code `closed` if the journal is closed in the meantime.
   func take(
     _ version: Version<State>, eventCount: Int, isNewest: Bool, freezing freeze: @escaping Freeze
@@ -28,7 +28,8 @@ extension LayerKeeper {
     }
   }
 
-  /// - Throws: ``JournalError`` with code `notFound` if there is none.
+  /// Removes a snapshot.
+  /// - Throws: ``JournalError`` with code `notFound` if there is no snapshot of the revision.
   func drop(_ revision: Revision, freezing freeze: @escaping Freeze) throws(JournalError) {
     try request(freezing: freeze) { () throws(JournalError) in
       let name = LayerName(from: nil, to: revision)

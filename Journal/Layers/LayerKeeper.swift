@@ -5,14 +5,14 @@ import Locks
 
 /// Freezes changes into layers, and writes and merges these on a background thread, as ``LayerSchedule`` decides.
 ///
-/// A layer is first frozen in memory, under the write lock, which takes almost no time; from then on the state is
-/// backed by it. The thread writes its file, flushes it and renames it, then does the same with its footer, and the
-/// memory is free again. Merges write a new layer in the same way, and then remove those that it replaces. A crash
-/// leaves a file without a footer, or layers that another one has replaced; the next writer removes both.
+/// A layer is first frozen in memory, under the write lock, which takes almost no time. From then on, the layer backs
+/// the state. The thread writes, flushes and renames the layer's file, and then its footer; then the memory is freed. A
+/// merge writes a new layer in this way, and then removes the layers that it replaces. A crash can leave a file without
+/// a footer, or layers that a merged one has replaced. The next writer removes both.
 ///
 /// Safe to use from any thread. One thread at a time changes files.
 final class LayerKeeper<State: EventSourced>: Sendable {
-  /// Freezes the changes since the last layer under the write lock, if that is free.
+  /// Freezes the changes since the last layer under the write lock; does nothing if the write lock is taken.
   typealias Freeze = @Sendable () -> Void
 
   let chain: LayerChain
@@ -21,19 +21,19 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   private let format: JournalFormat
   private let options: JournalOptions
   var policy: LayerPolicy { options.layers }
-  /// How many bytes layers and snapshots leave free on the disk for the log.
+  /// The number of bytes that layers and snapshots leave free on the disk, for the log.
   private let reserve: Int
   let published: Published<State>
-  /// Looks whether history is to be pruned when layers were written.
+  /// Notified when layers were written, to prune history if that is due; nil without a retention.
   private let retention: RetentionThread<State>?
   let progress: Lock<KeeperProgress>
   /// Entered by the background thread.
   private let background = DispatchGroup()
-  /// Signaled when a layer was written, and when no more will be.
+  /// Signaled when a layer was written, and when the background thread ends.
   private let room = TimedSemaphore(value: 0)
 
   /// Makes the keeper of an open log, and lets it accept the newest version.
-  /// - Returns: the keeper, and that version: what was replayed may be frozen.
+  /// - Returns: the keeper, and the newest version, backed by one more layer if the replayed changes were frozen.
   static func make(
     _ folder: JournalFolder, _ format: JournalFormat, _ chain: LayerChain, _ log: any EntryLog,
     _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?,
@@ -42,7 +42,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     let keeper = LayerKeeper(
       folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
       replayed, published: published, retention: retention, isReplacement: isReplacement)
-    // The keeper knows how many events there are.
+    // The keeper already counts the replayed events in `eventCount`.
     var tally = replayed.tally
     tally.count = 0
     return (keeper, keeper.accept(replayed.version, tally, moments: replayed.moments))
@@ -73,17 +73,17 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   // MARK: Freezing
 
-  /// Takes the next accepted version, and returns it, backed by one more layer if one is due.
+  /// Takes note of the next accepted version. Returns this version, backed by one more layer if a layer is due.
   ///
   /// Called with the write lock held.
   /// - Parameters:
-  ///   - events: those since the version before.
-  ///   - moments: states between the two.
+  ///   - events: the events since the previous version.
+  ///   - moments: states between the two versions.
   func accept(
     _ version: Version<State>, _ events: EventTally, moments: [LayerMoment] = []
   ) -> Version<State> {
     stall()
-    // Only replayed entries can record an erasure: those of an opening or of other nodes.
+    // Only replayed entries, of an opening or of other nodes, can record an erasure.
     if events.newestErasure > 0 { chain.noteErasure(at: events.newestErasure) }
     let acceptance = progress.withLock { progress in
       progress.moments += moments
@@ -99,7 +99,8 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     return version
   }
 
-  /// Waits while the schedule stalls commits, until the timeout at most. Earlier signals only repeat the check.
+  /// Waits while the schedule stalls commits, at most until the timeout. A signal from before the wait only repeats the
+  /// check.
   private func stall() {
     guard progress.withLock({ $0.schedule.stallsCommits }) else { return }
     let start = ContinuousClock.now
@@ -117,14 +118,14 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     progress.withLock { progress in
       progress.schedule.keptCheckpoint(changedByteCount: changed, replacedByteCount: replaced)
       progress.moments.append(moment)
-      // Each moment takes memory, so there are few even if no layer can be written for long.
+      // Each moment takes memory, so their number is limited even if no layer can be written for a long time.
       if progress.moments.count > policy.momentLimit { progress.moments = progress.moments.everySecond }
     }
   }
 
   private func freeze(_ version: Version<State>) -> Version<State> {
     let (eventCount, earlier) = progress.withLock { progress in
-      // The newest moment may be that of this very version.
+      // The newest moment may belong to this version.
       let earlier = progress.moments.filter { $0.checkpoint.revision != version.revision }
       progress.moments = []
       return (progress.schedule.eventCount, earlier)
@@ -138,15 +139,16 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     return frozen ?? version
   }
 
-  /// Freezes, without a new commit, changes that were not frozen because earlier layers were waiting to be written.
+  /// Freezes changes that were not frozen at their commit, because too many layers were waiting to be written.
   ///
   /// Called with the write lock held.
-  /// - Returns: nil if no layer is due.
+  /// - Returns: the version, backed by the new layer; nil if no layer is due.
   func freezeRest(of version: Version<State>) -> Version<State>? {
     progress.withLock({ $0.schedule.isFreezeDue }) ? freeze(version) : nil
   }
 
-  /// Forgets what was accepted after a version: it was withdrawn, and other entries will have its revisions.
+  /// Forgets all that was accepted after a version, because these entries were withdrawn. Other entries will have their
+  /// revisions.
   ///
   /// Called with the write lock held.
   func withdraw(to version: Version<State>) {
@@ -160,21 +162,22 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// What is in no layer becomes one, even if it is little or the policy is manual.
+  /// Requests a layer of all changes that are in no layer, even if these are few or the policy is manual.
   func requestLayer() { progress.withLock { $0.schedule.requestLayer() } }
 
-  /// Called when a version is durable, before it is published. Starts the thread if there is something to write.
+  /// Called when a version is durable, before it is published. Starts the thread if a layer is due.
   func store(_ version: Version<State>, eventCount: Int, freezing freeze: @escaping Freeze) {
     start(freezing: freeze) { $0.schedule.store(version.revision, eventCount: eventCount) }
   }
 
-  /// Starts the thread if earlier sessions ended before their merges. Called once, after the opening.
+  /// Starts the thread if earlier sessions have left layers to merge. Called once, after the opening.
   func mergeEarlierLayers(freezing freeze: @escaping Freeze) {
     let (files, logByteCount) = (layersInFiles().map(\.file), logByteCount)
     start(freezing: freeze) { $0.schedule.startsMerging(files, logByteCount: logByteCount) }
   }
 
-  /// The newest durable version, and how many events the entries up to it have; nil if it is of another revision.
+  /// The newest durable version, with the number of events of all entries up to it; nil if it has another revision than
+  /// `revision`.
   func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
     let version = published.version
     let stored = progress.withLock { $0.schedule.stored }
@@ -186,7 +189,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   private func start(freezing freeze: @escaping Freeze, if isDue: (inout KeeperProgress) -> Bool) {
     let starts = progress.withLock { progress in
       let starts = isDue(&progress)
-      // Under the lock, because closing waits for the group.
+      // Entered under the lock, so that a later `close()` waits for the thread.
       if starts { background.enter() }
       return starts
     }
@@ -202,7 +205,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     background.leave()
   }
 
-  /// Writes, merges and runs requests until there is nothing left to do.
+  /// Writes and merges layers and runs requests until no work is left.
   private func work(_ freeze: Freeze) {
     var canFreeze = true
     while true {
@@ -238,10 +241,11 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// About how many bytes the log takes; if that is not known, layers may take any space.
+  /// The approximate bytes of the log. If they are unknown, the result is the maximum, so that the space of layers is
+  /// not limited.
   private var logByteCount: Int { (try? chain.logByteCount()) ?? .max }
 
-  /// Writes other layers between the pieces of a large file, so that there are few layers and opening stays fast.
+  /// Writes or merges other layers between the pieces of a large file, so that layers stay few and opening stays fast.
   private func interrupt(_ large: LayerSchedule.LargeFile) {
     let start = ContinuousClock.now
     guard progress.withLock({ $0.schedule.mayInterrupt(at: start) }) else { return }
@@ -253,7 +257,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     progress.withLock { $0.schedule.interrupted(by: work, from: start, to: end) }
   }
 
-  /// Reports the outcome to the schedule, also a failure.
+  /// Writes, merges or repairs layers, and reports success or failure to the schedule.
   private func perform(_ work: LayerSchedule.Work, _ layers: [LayerInFile]) {
     do throws(JournalError) {
       switch work {
@@ -278,8 +282,9 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// Returns to the system what commits, readers and merges have freed, but not often, because it takes 5 to 20 ms.
-  /// - Parameter isMuch: whether much was freed just now.
+  /// Returns memory that was freed to the system, at most every five seconds unless `isMuch`, because that takes 5 to
+  /// 20 ms.
+  /// - Parameter isMuch: whether much memory was freed just now.
   private func returnFreedMemory(isMuch: Bool = false) {
     let now = ContinuousClock.now
     let isDue = progress.withLock { progress in
@@ -313,7 +318,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       [try chain.source(layer)], layer.name, from: layer.start, to: layer.checkpoints,
       generation: layer.footer?.generation ?? 1, replacesFile: true)
     progress.withLock { $0.schedule.repaired(layer.name) }
-    // Held states keep the rebuilt contents; others use the file.
+    // States that are held keep the rebuilt contents in memory. New states use the file.
     chain.add(try chain.open(layer.name, footer))
     report("the damaged layer of revisions \(layer.revisions) was written again", layer.top)
   }
@@ -339,7 +344,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
         "\(run.count) layers were merged into one of revisions \(first.start.revision + 1) to "
           + "\(last.top.revision): \(footer.byteCount) bytes", last.top)
     } catch {
-      // A layer that failed is rebuilt when it is read, and then rewritten.
+      // Read all layers, so that a damaged one is rebuilt in memory, and its file is then repaired.
       if error.code == .damaged || error.code == .io {
         for layer in run { layer.readWhole(chain.shape) { self.isCancelling } }
       }
@@ -384,9 +389,10 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       if let large { self.interrupt(large) }
       return self.isCancelling
     } check: { () throws(JournalError) in
-      // A state with read failures must not become a file.
+      // If a read has failed, the contents may be incomplete, and the file must not be used.
       try self.faults.check()
-      // The old footer does not fit the new file. It is removed as late as possible: until then, the layer may be used.
+      // The old footer does not fit the new file. The footer is removed as late as possible, because the layer may be
+      // used until then.
       if replacesFile { try self.chain.footers.remove([name]) }
     }
     let footer = LayerFooter(
@@ -397,15 +403,16 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     return footer
   }
 
-  /// No new file depends on the removal, so a failure is only reported.
+  /// Removes files that are no longer needed. A failure is only reported, because no new file depends on the removal.
   func removeStrays() {
     do throws(JournalError) { try chain.removeStrays() } catch {
       faults.report(error, "files that are no longer needed could not be removed; this is tried again later")
     }
   }
 
-  /// Has the thread run a request, between the files that it writes.
-  /// - Throws: ``JournalError`` with code `closed` if the journal is closing: then nothing in its folder may change.
+  /// Has the thread run a request between two files, and waits for the result.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is closing, when nothing in its folder must change
+  ///   any more.
   func request<Value: Sendable>(
     freezing freeze: @escaping Freeze, _ body: @escaping @Sendable () throws(JournalError) -> Value
   ) throws(JournalError) -> Value {
@@ -425,9 +432,9 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       return starts
     }
     guard let starts else { throw JournalError.closed(path: folder.path) }
-    // If the system has no thread, this one does the work.
+    // If the system refuses the thread, the caller's thread does the work.
     if starts, !BackgroundThread.start({ self.run(freeze) }) { run(freeze) }
-    // The request may wait for a thread that could not be started.
+    // Start a thread again if there is none: the request may have been left to a thread that could not be started.
     while done.wait(timeout: .now() + .seconds(1)) == .timedOut {
       start(freezing: freeze) { $0.schedule.startsForRequests() }
     }
@@ -437,21 +444,22 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   // MARK: Closing
 
-  /// Cancels what is in progress. After that, only ``writeRest(freezing:)`` changes files.
+  /// Cancels work in progress, and waits for its end. After that, only ``writeRest(freezing:)`` changes files.
   func close() {
     progress.withLock { $0.schedule.cancel() }
     background.wait()
-    // Requests whose thread did not start.
+    // Requests may be left whose thread did not start. Running them ends their waits.
     if progress.withLock({ !$0.requests.isEmpty }) { work({}) }
   }
 
-  /// Continues after ``close()``: the log was not replaced.
+  /// Continues after ``close()``, if the log was not replaced after all.
   func reopen(freezing freeze: @escaping Freeze) {
     let (files, logByteCount) = (layersInFiles().map(\.file), logByteCount)
     start(freezing: freeze) { $0.schedule.reopen(files, logByteCount: logByteCount) }
   }
 
-  /// Writes what is in no file, if it is little. Called after ``close()``, when all commits have ended.
+  /// Writes the changes that are in no layer's file, if these are few. Called after ``close()``, when all commits have
+  /// ended.
   func writeRest(freezing freeze: Freeze) {
     progress.withLock { $0.schedule.close() }
     work(freeze)
@@ -459,16 +467,17 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   var isOpen: Bool { progress.withLock { $0.schedule.isOpen } }
 
-  /// Waits until everything that is due is written and merged.
+  /// Waits until all due layers are written and merged.
   func waitUntilIdle() { background.wait() }
 }
 
-/// What the lock of a ``LayerKeeper`` guards.
+/// The state of a ``LayerKeeper`` that its lock guards.
 ///
-/// Not nested: the type would depend on the state, and each commit would look it up at run time.
+/// Not nested in the keeper, because the type would then be generic over the state, and each commit would look it up at
+/// run time.
 struct KeeperProgress: Sendable {
   var schedule: LayerSchedule
-  /// The coming checkpoints of the next layer, in the order of time.
+  /// The earlier states that become checkpoints of the next layer, oldest first.
   var moments: [LayerMoment] = []
   var requests: [@Sendable () -> Void] = []
   /// When freed memory was last returned to the system.

@@ -1,7 +1,7 @@
 /// Decides when layers are frozen, written, merged and repaired, and when a commit waits for them.
 ///
-/// A value without threads and files: ``LayerKeeper`` reports every event to it, and does what it answers. It knows layers
-/// by their ranges and sizes.
+/// A value without threads and files: ``LayerKeeper`` reports every event to the schedule, and does the work that the
+/// schedule returns. The schedule knows layers only by their ranges and sizes.
 struct LayerSchedule: Sendable {
   /// A layer in a file.
   struct File: Sendable {
@@ -9,13 +9,13 @@ struct LayerSchedule: Sendable {
     let eventCount: Int
     let byteCount: Int
     var hasIndexes = true
-    /// Whether its file failed and its contents were rebuilt in memory.
+    /// Whether the file could not be read, and its contents were rebuilt in memory.
     var isRebuilt = false
 
     var start: Revision { name.from ?? 0 }
   }
 
-  /// What the thread that writes layers does next. Indices are those of the files that were given.
+  /// The next work of the thread that writes layers. Indices refer to the `files` that were passed.
   enum Work: Equatable, Sendable {
     /// Takes or drops a snapshot.
     case request
@@ -24,20 +24,20 @@ struct LayerSchedule: Sendable {
     case merge(Range<Int>)
     /// Writes a damaged file again.
     case repair(Int)
-    /// Freezes what was committed while other layers waited.
+    /// Freezes changes that were committed while other layers waited to be written.
     case freeze
     case finish
   }
 
   enum Acceptance: Sendable {
     case nothing
-    /// Keeps its state, as a checkpoint of the next layer.
+    /// Keeps the accepted state, as a checkpoint of the next layer.
     case checkpoint
     /// Freezes all changes since the last layer into a layer.
     case freeze
   }
 
-  /// A file that takes long to write, so that others are written between its pieces.
+  /// A file that takes long to write, so other files are written between its pieces.
   struct LargeFile: Sendable {
     let end: Revision
     let eventCount: Int
@@ -56,7 +56,7 @@ struct LayerSchedule: Sendable {
   private var phase = Phase.open
   private var isSupported = true
 
-  /// The number of events up to the newest accepted version, its newest checkpoint, and its newest layer.
+  /// The numbers of events up to the newest accepted version, up to the newest checkpoint, and up to the newest layer.
   private(set) var eventCount: Int
   private var checkpointCount: Int
   private var frozenCount: Int
@@ -67,20 +67,20 @@ struct LayerSchedule: Sendable {
 
   private(set) var isWriting = false
   private var requestCount = 0
-  /// Whether what is in no layer becomes one even if it is little.
+  /// Whether a layer is requested of all changes that are in no layer, even if these are few.
   private var isLayerRequested = false
-  /// After a failure, no layer is written before there are this many events or bytes in no file.
+  /// After a failed write, the durable events or the bytes in no file at which layers are written again; 0 otherwise.
   private var nextAttempt = (eventCount: 0, byteCount: 0)
-  /// After a failed merge, the next waits for so many events.
+  /// After a failed merge, the number of durable events at which layers are merged again.
   private var nextMerge = 0
-  /// When the next merge and the next write may interrupt a large file.
+  /// The earliest times of the next merge and the next write that interrupt a large file.
   private var nextInterruption = (merge: ContinuousClock.now, write: ContinuousClock.now)
   private var repaired: Set<LayerName> = []
-  /// What closing has done.
+  /// Whether closing has written a layer, and merged layers.
   private var closing = (hasWritten: false, hasMerged: false)
 
-  /// The newest entry of a log that an erasure or a pruning has just made; 0 otherwise. Its old layers were removed, and
-  /// commits do not wait for the new one.
+  /// The newest entry of a log that an erasure or a pruning has just made; 0 otherwise. The layers of the old log were
+  /// removed, and commits do not wait for the first layer of the new one.
   private let replacedThrough: Revision
 
   init(
@@ -96,8 +96,8 @@ struct LayerSchedule: Sendable {
 
   // MARK: Commits
 
-  /// Whether a commit waits until a layer is written. Commits then come faster than layers are written, and
-  /// the backlog has reached the limit of what an opening replays, or of memory.
+  /// Whether a commit waits until a layer is written. True if commits come faster than layers are written, and the
+  /// backlog has reached the limit of events for an opening to replay, or of memory.
   var stallsCommits: Bool {
     guard policy.isAutomatic, isWriting, phase == .open, !backsOff else { return false }
     let replaced = pending.first { $0.top <= replacedThrough }?.backlog.weight ?? 0
@@ -105,10 +105,12 @@ struct LayerSchedule: Sendable {
       || unfrozen.memoryByteCount >= policy.backlogByteCount && pending.count >= LayerPolicy.pendingLimit
   }
 
-  /// A version was accepted, which may not be durable yet.
+  /// Called when a version was accepted, which may not be durable yet.
   /// - Parameters:
-  ///   - changedByteCount: the bytes of all records that its state has above its layers. Asked for rarely.
-  ///   - checkpointCount: the events up to the newest checkpoint that an opening has kept.
+  ///   - changedByteCount: returns the bytes of all records that the version's state has above its layers. Called
+  ///     rarely.
+  ///   - checkpointCount: the number of events up to the newest checkpoint that an opening has kept; nil if it has kept
+  ///     none.
   mutating func accept(
     _ events: EventTally, checkpointCount: Int? = nil, changedByteCount: () -> Int
   ) -> Acceptance {
@@ -122,16 +124,17 @@ struct LayerSchedule: Sendable {
     return .checkpoint
   }
 
-  /// The state of the newest version was kept as a checkpoint.
+  /// Called when the newest accepted state was kept as a checkpoint.
   /// - Parameters:
-  ///   - changedByteCount: the bytes of the records that it has above its layers.
-  ///   - replacedByteCount: those of the records that were replaced since these layers.
+  ///   - changedByteCount: the bytes of the records that the state has above its layers.
+  ///   - replacedByteCount: the bytes of the records that were replaced since these layers.
   mutating func keptCheckpoint(changedByteCount: Int, replacedByteCount: Int) {
     checkpointCount = eventCount
     unfrozen.hold(changedByteCount, replacedByteCount)
   }
 
-  /// Whether the changes since the last layer make the next one. While layers wait to be written, the next one grows.
+  /// Whether to freeze the changes since the last layer now. False while too many layers wait to be written: the next
+  /// layer then grows.
   var isFreezeDue: Bool {
     guard isSupported, pending.count < LayerPolicy.pendingLimit else { return false }
     if isLayerRequested, eventCount > frozenCount { return true }
@@ -141,7 +144,7 @@ struct LayerSchedule: Sendable {
         byteCount: max(unfrozen.byteCount, unfrozen.logByteCount))
   }
 
-  /// All changes up to a version were frozen; its revision is nil if the model has no layers.
+  /// Called when all changes up to a revision were frozen; `revision` is nil if the model has no layers.
   mutating func froze(through revision: Revision?, changedByteCount: Int = 0) {
     guard let revision else {
       isSupported = false
@@ -156,10 +159,10 @@ struct LayerSchedule: Sendable {
     checkpointCount = eventCount
   }
 
-  /// Forgets everything that was accepted after the stored version: it was withdrawn.
+  /// Forgets all that was accepted after the stored version, because it was withdrawn.
   /// - Parameters:
-  ///   - frozenCount: the events up to the newest layer that is left.
-  ///   - checkpointCount: the events up to the newest checkpoint that is left, if it is newer.
+  ///   - frozenCount: the number of events up to the newest remaining layer.
+  ///   - checkpointCount: the number of events up to the newest remaining checkpoint; nil if that layer is newer.
   mutating func withdraw(to revision: Revision, frozenCount: Int, checkpointCount: Int?) {
     eventCount = stored.eventCount
     self.frozenCount = frozenCount
@@ -168,7 +171,7 @@ struct LayerSchedule: Sendable {
     pending.removeAll { $0.top > revision }
   }
 
-  /// A version is durable.
+  /// Called when a version is durable.
   /// - Returns: whether to start the thread.
   mutating func store(_ revision: Revision, eventCount: Int) -> Bool {
     stored = (revision, stored.eventCount + eventCount)
@@ -188,7 +191,7 @@ struct LayerSchedule: Sendable {
 
   // MARK: Requests and closing
 
-  /// A snapshot is to be taken or dropped.
+  /// Requests that a snapshot is taken or dropped.
   /// - Returns: whether to start the thread; nil if the journal is closing.
   mutating func request() -> Bool? {
     guard phase == .open else { return nil }
@@ -199,13 +202,13 @@ struct LayerSchedule: Sendable {
 
   mutating func finishRequest() { requestCount -= 1 }
 
-  /// What is in no layer becomes one, even if it is little or the policy is manual.
+  /// Requests a layer of all changes that are in no layer, even if these are few or the policy is manual.
   mutating func requestLayer() {
     isLayerRequested = eventCount > frozenCount
     for index in pending.indices { pending[index].isRequested = true }
   }
 
-  /// Whether to start the thread because a request waits without one.
+  /// Whether to start the thread because a request waits and no thread is running.
   mutating func startsForRequests() -> Bool {
     guard phase == .open, requestCount > 0, !isWriting else { return false }
     isWriting = true
@@ -215,20 +218,20 @@ struct LayerSchedule: Sendable {
   mutating func failToStart() { isWriting = false }
 
   var isOpen: Bool { phase == .open }
-  /// Whether the file that is being written is given up.
+  /// Whether to cancel the file that is being written.
   var isCancelling: Bool { phase == .cancelling }
 
-  /// The journal is closing, or its log is being replaced: everything in progress is cancelled.
+  /// Cancels all work in progress, because the journal is closing or its log is being replaced.
   mutating func cancel() { phase = .cancelling }
 
-  /// The log was not replaced.
+  /// Continues after `cancel()`, because the log was not replaced.
   /// - Returns: whether to start the thread.
   mutating func reopen(_ files: [File], logByteCount: Int) -> Bool {
     phase = .open
     return startsIfDue(hasWritable || isFreezeDue || dueRun(files, logByteCount) != nil)
   }
 
-  /// Everything in progress has ended. What is in no file is written now, if it is little.
+  /// Called at closing, when no work is in progress. From now on, `next` returns only the work of closing.
   mutating func close() {
     phase = .closing
     nextAttempt = (0, 0)
@@ -236,11 +239,11 @@ struct LayerSchedule: Sendable {
 
   // MARK: Work
 
-  /// What to do next. After `finish`, the thread has ended.
+  /// The next work of the thread. After `finish`, the thread must end.
   /// - Parameters:
-  ///   - files: all layers in files, in the order of their ends.
+  ///   - files: all layers that have files, in the order of their ends.
   ///   - logByteCount: the bytes of the log, of which layers may take a share.
-  ///   - canFreeze: false if freezing was just tried in vain, because a commit is in progress.
+  ///   - canFreeze: false if freezing has just been tried and has failed, because a commit was in progress.
   mutating func next(_ files: [File], logByteCount: Int, canFreeze: Bool = true) -> Work {
     if requestCount > 0 { return .request }
     let work: Work? =
@@ -261,7 +264,7 @@ struct LayerSchedule: Sendable {
     if !(hasWritable && writesFirst(layerCount)), let run = dueRun(files, logByteCount) { return .merge(run) }
     if hasWritable {
       if layerCount < policy.layerLimit || !mergesBackOff { return .write }
-      // Without merges, there would be more and more layers.
+      // While merges fail, write no more layers, because their number would grow without limit.
       backOff()
       return nil
     }
@@ -272,12 +275,12 @@ struct LayerSchedule: Sendable {
     return canFreeze && isFreezeDue ? .freeze : nil
   }
 
-  /// Closing writes what is in no file, if that was requested or is twice as many events or bytes as make a
-  /// layer due, and then merges once. Otherwise sessions that are too short for the thread would never write a layer, and
-  /// each opening would take longer than the one before.
+  /// Closing writes the changes that are in no file, if that was requested, or if they are twice as many events or
+  /// bytes as make a layer due. Then closing merges once. Otherwise, sessions that are too short for the thread would
+  /// never write a layer, and each opening would take longer than the one before.
   ///
-  /// An app that closes has no time, so neither writes much: what is more waits for the next session. Until a layer
-  /// has it, commits stall at the limit of what an opening replays.
+  /// An app that closes has little time, so neither the write nor the merge exceeds `closingByteCount`: more is left to
+  /// the next session. The limit `backlogCount` bounds what the next opening replays.
   private func dueAtClosing(_ files: [File], _ logByteCount: Int, _ canFreeze: Bool) -> Work? {
     let backlog = backlog
     let byteCount = max(backlog.byteCount, backlog.logByteCount)
@@ -294,17 +297,17 @@ struct LayerSchedule: Sendable {
     return .merge(run)
   }
 
-  /// Whether to look for an interruption of a large file.
+  /// Whether `interruption` may return any work now. Cheaper than to list the files and call it.
   func mayInterrupt(at now: ContinuousClock.Instant) -> Bool {
     guard policy.isAutomatic, phase == .open, !backsOff else { return false }
     return now >= nextInterruption.merge || now >= nextInterruption.write || isBacklogLarge
   }
 
-  /// What to do between two pieces of a large file; nil to continue with it.
+  /// The work between two pieces of a large file; nil to continue with the file.
   ///
-  /// Merges get half of the time, and writes a fifth. Otherwise the large file would not end under constant commits. While
-  /// merges are behind, changes stay in memory longer, so that fewer and larger layers are written. Before commits have to
-  /// wait, layers are written at once, as long as there are few.
+  /// Merges get at most half of the time, and writes a fifth. Otherwise the large file would never be complete under
+  /// constant commits. While merges are behind, changes stay in memory longer, so that fewer and larger layers are
+  /// written. If commits would soon have to wait and layers are few, a layer is written at once.
   func interruption(
     of large: LargeFile, _ files: [File], at now: ContinuousClock.Instant
   ) -> Work? {
@@ -313,7 +316,7 @@ struct LayerSchedule: Sendable {
     let run = dueRun(files, during: large)
     if let run, now >= nextInterruption.merge { return .merge(run) }
     guard hasWritable, now >= nextInterruption.write else { return nil }
-    // If so many events are in no file, the next layer does not wait for merges.
+    // If eight times the events of a layer are in no file, the next layer does not wait for merges.
     return run == nil || backlog.weight >= policy.eventCount * 8 ? .write : nil
   }
 
@@ -327,7 +330,7 @@ struct LayerSchedule: Sendable {
     }
   }
 
-  /// What waits for the file that is being written.
+  /// How urgently layers wait for the file that is being written.
   /// - Parameter top: the newest revision of the layer; nil for a snapshot.
   func pressure(writing top: Revision?) -> WritePressure {
     if pending.allSatisfy({ $0.top == top }) { return .none }
@@ -346,16 +349,17 @@ struct LayerSchedule: Sendable {
 
   mutating func repaired(_ name: LayerName) { repaired.insert(name) }
 
-  /// A layer could not be written. Nothing depends on layers, so the next attempt waits for as many events or bytes as make
-  /// a layer due.
+  /// Called when a layer could not be written. No commit depends on layers, so the next attempt waits for as many
+  /// events or bytes as make a layer due.
   mutating func failed() { backOff() }
 
-  /// Layers could not be merged, for example because the disk has room only for small files. New layers are still written.
+  /// Called when layers could not be merged, for example because the disk has space only for small files. New layers
+  /// are still written.
   mutating func failedToMerge() { nextMerge = stored.eventCount + policy.eventCount }
 
   // MARK: What is due
 
-  /// Whether there may be something to freeze, write or merge.
+  /// Whether any layer may have to be frozen, written or merged.
   private var isActive: Bool { policy.isAutomatic || isLayerRequested || !pending.isEmpty }
 
   private mutating func backOff() {
@@ -376,23 +380,24 @@ struct LayerSchedule: Sendable {
 
   private var backlog: LayerBacklog { pending.reduce(into: unfrozenBacklog) { $0 += $1.backlog } }
 
-  /// How many layers wait for their files.
+  /// The number of layers that wait for their files.
   var pendingCount: Int { pending.count }
 
-  /// The newest revision of the oldest layer in memory, if all of its entries are durable.
+  /// The newest revision of the oldest layer in memory; nil if there is no such layer, or not all of its entries are
+  /// durable.
   var writable: Revision? { pending.first.flatMap { $0.top <= stored.revision ? $0.top : nil } }
   private var hasWritable: Bool { writable != nil }
 
-  /// Whether commits would soon wait.
+  /// Whether so much is in no file that commits would soon wait.
   private var isBacklogLarge: Bool {
     let backlog = backlog
     return backlog.weight >= policy.backlogCount / 4 || backlog.byteCount >= policy.backlogByteCount
   }
 
-  /// Whether commits would soon wait, and there are few enough layers to write one more before a merge.
+  /// Whether to write a layer before merging, because commits would soon wait and layers are few.
   private func writesFirst(_ layerCount: Int) -> Bool { isBacklogLarge && layerCount < policy.layerLimit }
 
-  /// The newest layers that follow each other without a gap.
+  /// The longest run of layers without a gap that ends with the newest one.
   private func mergeable(_ files: [File]) -> Range<Int> {
     var first = files.count
     while first > 0, first == files.count || files[first].start == files[first - 1].name.to { first -= 1 }
@@ -406,7 +411,8 @@ struct LayerSchedule: Sendable {
     return run(policy.run(Self.sizes(files[layers]), share: share), from: layers.lowerBound)
   }
 
-  /// The layers after a large file to merge before it is complete. A merge of more than half of its events waits.
+  /// The layers to merge while a large file is being written: layers after it, with at most half of its events
+  /// together.
   private func dueRun(_ files: [File], during large: LargeFile) -> Range<Int>? {
     if mergesBackOff { return nil }
     let layers = mergeable(files)
@@ -415,8 +421,8 @@ struct LayerSchedule: Sendable {
     return run.flatMap { Self.eventCount(of: files[$0]) <= large.eventCount / 2 ? $0 : nil }
   }
 
-  /// The layers to merge so that all have the declared indexes. A single layer waits for the next one, because a file is
-  /// never replaced by another of its name.
+  /// The layers to merge so that all have the declared indexes. A single layer waits for the next one, because its
+  /// merge would have the same name, and a merge never replaces a file of its name.
   private func runWithoutIndexes(_ files: [File]) -> Range<Int>? {
     let layers = mergeable(files)
     guard !mergesBackOff, layers.count > 1, let first = layers.first(where: { !files[$0].hasIndexes }) else {
@@ -425,7 +431,7 @@ struct LayerSchedule: Sendable {
     return min(first, layers.upperBound - 2)..<layers.upperBound
   }
 
-  /// How many bytes the layers of some events may take, by their part of the log.
+  /// The most bytes that layers of a number of events may take, in proportion to all events.
   func share(of eventCount: Int, logByteCount: Int) -> Int {
     let part = Double(eventCount) / Double(max(stored.eventCount, 1))
     return policy.share(ofLog: Double(logByteCount) * min(part, 1))
@@ -442,14 +448,14 @@ struct LayerSchedule: Sendable {
   private static func eventCount(of files: ArraySlice<File>) -> Int { files.reduce(0) { $0 + $1.eventCount } }
 }
 
-/// How much is in no file of a layer.
+/// The amount of changes that are in no layer's file.
 struct LayerBacklog: Sendable {
-  /// What the events count, by the time that replaying them takes (``LayerPolicy/weight(_:additionCount:)``).
+  /// The weight of the events, by the time that replaying them takes (``LayerPolicy/weight(_:additionCount:)``).
   var weight: Int
-  /// About how many bytes their records have in memory.
+  /// The approximate bytes of the events' records in memory.
   var byteCount: Int
-  /// About how many bytes they have in the log, which opening reads. More than those of the records if large records are
-  /// updated often.
+  /// The approximate bytes of the events in the log, which an opening reads. They exceed the bytes of the records if
+  /// large records are updated often.
   var logByteCount: Int
 
   static func += (sum: inout LayerBacklog, other: LayerBacklog) {
@@ -461,22 +467,23 @@ struct LayerBacklog: Sendable {
 
 /// The events that are in no layer.
 private struct UnfrozenEvents {
-  /// How many are known to add an entity.
+  /// The number of these events that are known to add an entity.
   var additionCount = 0
   private(set) var logByteCount = 0
-  /// About how many bytes their records have.
+  /// The approximate bytes of the events' records.
   private(set) var byteCount = 0
-  /// An upper bound of the bytes that only checkpoints still hold, because later events replaced the records.
+  /// An upper bound of the bytes of records that only checkpoints still hold, because later events replaced them.
   private(set) var heldByteCount = 0
-  /// How many events there were when the records were counted, and the bytes of the entries since then.
+  /// The number of events when the records were last counted, and the bytes of the entries since; nil before the first
+  /// count.
   private var counted: (eventCount: Int, byteCount: Int)?
-  /// The bytes of records at the newest checkpoint, and of those that were replaced before it.
+  /// At the newest checkpoint, the bytes of changed records, and of records replaced before it.
   private var checkpoint = (changed: 0, replaced: 0)
 
   var memoryByteCount: Int { byteCount + heldByteCount }
 
-  /// Counts the bytes of records after every eighth event and after large entries. Asking a state for them takes longer than
-  /// all else in a commit.
+  /// Counts the bytes of records after every eighth event and after large entries. Computing these bytes takes longer
+  /// than the rest of a commit.
   mutating func count(_ entryByteCount: Int, _ eventCount: Int, _ changedByteCount: () -> Int) {
     logByteCount += entryByteCount
     if let counted, eventCount - counted.eventCount < 8, counted.byteCount + entryByteCount < 1 << 20 {
@@ -487,9 +494,11 @@ private struct UnfrozenEvents {
     }
   }
 
-  /// Counts what only the checkpoint before a new one still holds: the records that were replaced since.
+  /// Counts the records that only the previous checkpoint still holds, when a new one is kept: records replaced in
+  /// between.
   mutating func hold(_ changed: Int, _ replaced: Int) {
-    // At most what that checkpoint has: a record that was made and replaced since is held by none.
+    // At most the bytes of the previous checkpoint, because no checkpoint holds a record that was made and replaced
+    // since.
     heldByteCount += min(replaced - checkpoint.replaced, checkpoint.changed)
     checkpoint = (changed, replaced)
   }

@@ -32,7 +32,8 @@ extension EntityQuery {
       path = field.isEmpty || field.hasPrefix("@") || field.contains(".") ? nil : AttributePath([field])
     }
 
-    /// The index that finds all matches, and maybe other entities, and the ranges to look up; nil if no index helps.
+    /// The path of an index, and the ranges of values to look up in it. They find all matches, and possibly other
+    /// entities. Nil if no index helps.
     package var lookup: (path: AttributePath, ranges: [ValueRange])? {
       guard let path, composites.isEmpty, !isNegated else { return nil }
       return (path, ranges)

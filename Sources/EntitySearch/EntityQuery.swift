@@ -75,8 +75,8 @@ extension Journal where State == Catalog {
   /// Calls `body` with each matching entity, in the order of kinds and numbers, until `body` returns false.
   /// - Parameters:
   ///   - selector: the point in time to search.
-  ///   - deleted: whether to search only entities that were deleted by that point in time, as of their last records.
-  ///     Entities whose last record was pruned or erased are not found.
+  ///   - deleted: whether to search the last records of entities that were deleted by that point in time, instead of
+  ///     existing entities. Entities whose last record was pruned or erased are not found.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and the errors of `body`.
   /// - Complexity: If the query names an entity: O(h) reads of the log for its h events. Otherwise O(n) for the n
   ///   entities of the kind, of the categories or of the catalog.
@@ -139,7 +139,7 @@ extension Catalog {
     }
   }
 
-  /// All entities that match a query, and maybe others, in the order of kinds and numbers.
+  /// All entities that match a query, and possibly others, in the order of kinds and numbers.
   fileprivate func candidates(_ query: EntityQuery) -> AnySequence<(EntityKey, EntityRecord)> {
     if let categories = query.categories {
       return AnySequence(

@@ -24,7 +24,7 @@ package struct EntryWindow: Sendable {
     dates = (start.date, end.date)
   }
 
-  /// Whether an entry is after the window by the date that orders it, but inside by its clock's date.
+  /// Whether an entry is after the window by the date that orders entries, but inside the window by its clock's date.
   package func isInside(byClock entry: Entry) -> Bool {
     entry.revision > max(start, end) && isInside(entry.clockDate)
   }

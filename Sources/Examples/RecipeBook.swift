@@ -48,7 +48,7 @@ struct RecipeBook: Sendable {
     }.value
   }
 
-  /// Adds many recipes, each with a commit of its own, so that the log shows each and each can be undone.
+  /// Adds many recipes, each in a separate commit, so that each has its own entry in the log and can be undone alone.
   func add(_ recipes: [Recipe]) async throws {
     try await journal.withPipeline { pipeline in
       for recipe in recipes {

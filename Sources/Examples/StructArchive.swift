@@ -24,7 +24,7 @@ extension ArchivedAsObject {
   static var className: String { String(describing: Self.self) }
   static var archiveKeys: [String: String] { [:] }
 
-  /// Writes the archive to a file atomically, and replaces what the file had.
+  /// Writes the archive to a file atomically, replacing the previous contents.
   func archive(to url: URL) throws {
     var encoder = KeyedArchiveEncoder()
     encoder.name(Self.self, ArchivedClass(Self.className), keys: Self.archiveKeys)

@@ -116,7 +116,7 @@ extension [StoredItem<ToDo>] {
   /// The position after that of the last element. Items at the greatest possible position are sorted by number.
   fileprivate var nextOrder: FieldValue { .integer(Int64(Swift.min(last?.order ?? -1, .max - 1) + 1)) }
 
-  /// The element at an index, which is checked, because it may come from a screen that is older than the list.
+  /// The element at an index. The index is checked, because it may come from a screen that is older than the list.
   fileprivate func element(at index: Int) throws -> StoredItem<ToDo> {
     guard indices.contains(index) else {
       throw JournalError(.rejected, "there is no index \(index) in the list; it has \(count)")

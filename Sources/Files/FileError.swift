@@ -20,7 +20,7 @@ package struct FileError: Error, Sendable {
     case outOfResources
     /// The drive is full, or the user's quota is used up.
     case noSpace
-    /// Any other failure, such as one of the drive.
+    /// Any other failure, such as an error of the drive.
     case io
   }
 

@@ -2,7 +2,7 @@ internal import CFiles
 import Foundation
 
 /// An open folder. Files are opened relative to its descriptor, by single names and without following links. So this
-/// object stays with its folder even if that is moved and another one takes its place.
+/// object stays with its folder even if the folder is moved and another folder takes its place.
 ///
 /// If a test has set a hook, operations that change the disk call it first. A change of names is durable after
 /// ``flush()``. Safe to use from any thread.
@@ -12,7 +12,7 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   /// The descriptor, for lower modules that make their own system calls. It is open as long as this object exists.
   package let descriptor: Int32
-  /// The path of the folder at its opening; for messages.
+  /// The path of the folder at its opening, for messages.
   package let path: String
   package let hook: FileHook?
   package let readHook: ReadHook?

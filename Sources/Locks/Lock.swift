@@ -10,13 +10,13 @@ public import Foundation
 /// 1. The value is accessed only in the closures of the methods below, and leaves the lock only if it is sendable.
 /// 2. The accesses of one caller happen before those of the next.
 /// 3. The lock is not fair: a running thread can take a released lock before a waiting one. The standard library's
-///    `Mutex` passes the lock to the thread that has waited longest. With it, the threads of many commits took turns at
-///    the pace of the scheduler.
+///    `Mutex` passes the lock to the thread that has waited longest. With `Mutex`, the threads of many commits took
+///    turns at the pace of the scheduler.
 /// 4. Taking the lock twice on one thread deadlocks.
 /// 5. With glibc, a waiting thread first spins for about a microsecond, because most locks are held for less time than
 ///    a context switch takes. Spinning made commits of 64 tasks a fifth faster.
 ///
-/// Public, although no app sees this module, because only public code is specialized in other modules.
+/// `Lock` is public, although no app sees this module, because only public code is specialized in other modules.
 ///
 /// The lock is a POSIX mutex, which the thread sanitizer knows. The standard library's `Mutex` is in a library without
 /// instrumentation, so on Linux the sanitizer reports every guarded access as a race.

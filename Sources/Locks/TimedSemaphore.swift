@@ -11,8 +11,8 @@ package import Dispatch
 
   /// A semaphore for waits with a time limit, with the methods of `DispatchSemaphore`.
   ///
-  /// On Linux, Dispatch's semaphore waits until a date: if the clock is set back by an hour, the wait takes
-  /// an hour longer.
+  /// On Linux, Dispatch's semaphore waits until a date: if the clock is set back by an hour, the wait takes an hour
+  /// longer. This semaphore uses the monotonic clock.
   ///
   /// Safe to use from any thread.
   @safe

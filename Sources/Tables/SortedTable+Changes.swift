@@ -68,7 +68,7 @@ extension SortedTable {
       return nil
     }
 
-    /// Advances by one step. Neither tree may be at its end. Nil if the step found no change.
+    /// Advances by one step; returns nil if the step found no change. Neither tree must be at its end.
     @inlinable
     mutating func step() -> Change? {
       if old.node === new.node && old.index == new.index {
@@ -142,7 +142,7 @@ extension SortedTable {
     @inlinable var value: Value { node.value(at: index) }
     @inlinable var child: TableNode { node.child(at: index) }
 
-    /// Compares the children without retaining them, which would cost more.
+    /// Whether both positions are before the same child. Retaining the children would cost more than comparing them.
     @inlinable
     func isAtSameChild(as other: Walk) -> Bool {
       unsafe node.children[index] === other.node.children[other.index]

@@ -31,14 +31,15 @@ extension SortedTable: Sequence {
     /// The current leaf, which `root` retains.
     @usableFromInline var leaf: Unmanaged<TableNode>?
 
-    /// The path to the leaf. The position in this path is not updated; `position` is.
+    /// The path to the leaf. The position inside `path` is outdated: `position` has the current one.
     @usableFromInline var path: Path
     /// The position in the leaf between the elements that were read and the remaining ones.
     @usableFromInline var position: Int
     /// The position in the leaf at which to stop.
     @usableFromInline var limit: Int
 
-    /// - Parameter start: the bound at which the iteration starts; nil for the first key, which reverse does not allow.
+    /// - Parameter start: the bound at which the iteration starts; nil to start at the first key. A reverse iteration
+    ///   needs a bound.
     @inlinable
     init(root: TableNode?, from start: Key?, through end: Key?, isReversed: Bool = false) {
       self.root = root

@@ -1,14 +1,14 @@
 import CBOR
 
 extension Catalog {
-  /// The items of a type that refer to an item by a property with a reference rule (``ItemRule``), in the order of
-  /// their numbers.
+  /// The items of a type that refer to an item by a property, in the order of their numbers. The property must have a
+  /// reference rule (``ItemRule``).
   ///
   /// ```swift
   /// let staff = try catalog.items(Person.self, referringTo: acme, by: \.company)
   /// ```
   /// - Throws: `JournalError` with code `wrongUse` if the journal has no such rule.
-  /// - Complexity: O(log n + r) for r items that refer to the item, by any property.
+  /// - Complexity: O(log n + r) for r items that refer to the item by any property.
   public func items<Model: CatalogItem, Target: CatalogItem>(
     _ type: Model.Type = Model.self, referringTo id: ItemID<Target>,
     by property: any PartialKeyPath<Model> & Sendable
@@ -35,15 +35,15 @@ extension Catalog {
 }
 
 extension Draft where State == Catalog {
-  /// Replaces the value of the item that has the same values of unique properties, or inserts a new one.
+  /// Replaces the value of the item that has equal values of unique properties; if there is none, inserts a new item.
   ///
   /// ```swift
   /// try draft.upsert(Book(isbn: "0-441-17271-7", title: "Dune"), by: \.isbn)
   /// ```
-  /// - Parameter properties: all properties of a ``ItemRule/unique(_:ignoringCase:)`` rule. If one of them is nil, the
-  ///   value is inserted.
-  /// - Throws: ``JournalError`` with code `wrongUse` if the journal has no such rule; otherwise as ``replace(_:with:)`` and
-  ///   ``insert(_:category:)``.
+  /// - Parameter properties: all properties of a ``ItemRule/unique(_:ignoringCase:)`` rule. If one of the properties is
+  ///   nil, a new item is inserted.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the journal has no such rule; other errors as
+  ///   ``replace(_:with:)`` and ``insert(_:category:)``.
   /// - Complexity: O(log n).
   @discardableResult
   public mutating func upsert<Model: CatalogItem>(

@@ -1,13 +1,13 @@
 import CBOR
 
 extension Catalog {
-  /// How many items a message about a rule that does not hold names.
+  /// The most items to name in a message about a rule that does not hold.
   private static let namedCount = 10
 
-  /// The problems of the rules that an event may have caused.
+  /// The broken rules that an event may have caused, as messages.
   /// - Parameters:
-  ///   - changed: the items that the entry changed, whose own references are checked anyway.
-  ///   - referrers: the existing items that refer to those that the entry deleted, by the latter.
+  ///   - changed: the items that the entry changed. Their own events check their references.
+  ///   - referrers: by each item that the entry deleted, the existing items that refer to it.
   ///   - before: the state before the entry, which kept the rules.
   func ruleProblems(
     after event: JournalEvent, among changed: Set<Int>, _ referrers: [Int: [Referrer]], since before: Catalog
@@ -25,7 +25,8 @@ extension Catalog {
     case (.item, _):
       guard let record = record(after: event) else { return [] }
       var problems = problems(ofItem: number, record, rules(for: record))
-      // The kind may be another one. A deleted item was not referred to, an erased one may have been.
+      // Referrers are checked if the item's kind may have changed, or if the item was erased before. No item referred
+      // to a deleted item, but an erased item may have referrers.
       let mayDiffer =
         if case .update(let changes) = event.change {
           changes.changeFields
@@ -42,8 +43,8 @@ extension Catalog {
     }
   }
 
-  /// The problems of an item with its rules.
-  /// - Parameter onlyWithEarlier: whether the key is compared only with items of lower numbers.
+  /// The rules that an item breaks, as messages.
+  /// - Parameter onlyWithEarlier: whether to compare unique keys only with items of lower numbers.
   func problems(
     ofItem number: Int, _ record: EntityRecord, _ rules: [Rule], onlyWithEarlier: Bool = false
   ) -> [String] {
@@ -69,13 +70,13 @@ extension Catalog {
     return problems
   }
 
-  /// An existing item that refers to another by a rule that holds that one.
+  /// An existing item that refers to `target` by a rule that guarantees the existence of `target`.
   typealias Referrer = (target: Int, item: Int, rule: Rule)
 
-  /// The existing items that refer to some items by rules that hold these.
+  /// The existing items that refer to some items by rules that guarantee the existence of these.
   /// - Parameters:
-  ///   - numbers: those items, in ascending order.
-  ///   - others: items that are left out, without reading them.
+  ///   - numbers: the items referred to, in ascending order.
+  ///   - others: referring items to leave out, without reading them.
   func referrers(toItems numbers: [Int], except others: Set<Int> = []) -> [Referrer] {
     itemsByReference.lines(ofGroups: numbers).flatMap { line -> [Referrer] in
       guard !others.contains(line.member), let record = itemTable[line.member]?.record else { return [] }
@@ -84,7 +85,7 @@ extension Catalog {
     }
   }
 
-  /// The items that have none of the lines in the indexes that their rules demand, or others.
+  /// The indexes for rules whose lines differ from those that the items and rules demand, as messages.
   func ruleIndexProblems() -> [String] {
     var expected = Catalog()
     (expected.rules, expected.itemKindNumbers) = (rules, itemKindNumbers)
@@ -98,7 +99,7 @@ extension Catalog {
     }
   }
 
-  /// The first item that has a key by a rule, among those that `isAsked` accepts.
+  /// The first item with a given key by a rule, among the items that `isAsked` accepts; nil if there is none.
   func item(with key: [ValueKey], by rule: Rule, where isAsked: (Int) -> Bool = { _ in true }) -> Int? {
     itemsByKey.members(of: rule.group(of: key)).first { number in
       guard isAsked(number), let record = itemTable[number]?.record else { return false }
@@ -119,7 +120,7 @@ extension Catalog {
 
   private func targetProblems(ofItem number: Int, _ target: Int, _ rule: Rule) -> [String] {
     guard case .reference(let kind, _) = rule.form, !itemTable.isErased(target) else { return [] }
-    // The listing by kind takes little space, so it is in memory where the record of a random item is not.
+    // Look in the index by kind first: it is small, so it is more likely in memory than the record of a random item.
     if let kind, let group = itemKindNumbers.number(of: kind), itemsByKind.contains(target, in: group) {
       return []
     }
@@ -130,7 +131,7 @@ extension Catalog {
     return ["item:\(number) refers to item:\(target), which is a \(item.kind) (\(rule.named))"]
   }
 
-  /// One problem that lists the items that do not keep a new rule.
+  /// The problem with a new rule, as one message that lists the items that break the rule; empty if there is none.
   private func declarationProblems(_ number: Int, _ row: EntityRow) -> [String] {
     let rule = Rule(number: number, record: row.record)
     if case .unknown = rule.form { return [Self.problem(of: rule)] }

@@ -1,8 +1,10 @@
 import Locks
 
-/// The checks that a program has added to a journal. All states that follow from each other by changes share them.
+/// The checks that a program has added to a journal. A state shares them with all states that follow from it by
+/// changes.
 final class ItemChecks: Sendable {
-  /// Throws if the change of an item is not allowed. Nil stands for an item that does not exist.
+  /// A check, which throws if the change of an item is not allowed. `before` or `after` is nil if the item does not
+  /// exist then.
   typealias Check =
     @Sendable (_ before: Catalog.Item?, _ after: Catalog.Item?, _ catalog: Catalog) throws -> Void
 
@@ -29,18 +31,19 @@ final class ItemChecks: Sendable {
 }
 
 extension Journal where State == Catalog {
-  /// Adds a check of the items of a type, for what a rule can't say. It runs for whatever this program changes: in commits,
-  /// undo, redo, reverts, restores, imports and over HTTP. Other programs do not have it.
+  /// Adds a check of the items of a type, for conditions that a ``Catalog/Rule`` can't express. The check runs for all
+  /// changes of this program: commits, undo, redo, reverts, restores, imports, and changes over HTTP. It does not run
+  /// in other programs.
   ///
   /// ```swift
   /// journal.addCheck(of: Order.self) { before, after, catalog in
   ///   if before?.isPaid == true, after?.total != before?.total { throw OrderError.isPaid }
   /// }
   /// ```
-  /// - Parameter check: throws if the change is not allowed; the commit is `rejected` with the error's description. It
-  ///   gets the value before and after the entry, nil where the item does not exist, is of another kind or can't be
-  ///   decoded, and the catalog after the entry. It runs in commits, while no other can, and also when a plan is made, on any
-  ///   thread. So it must be quick and have no effects.
+  /// - Parameter check: throws if the change is not allowed; the commit is then `rejected` with the error's
+  ///   description. `before` and `after` are the values before and after the entry; nil if the item does not exist, is
+  ///   of another kind, or can't be decoded. `catalog` is the state after the entry. The check runs on any thread,
+  ///   while other commits wait, and also when a plan is made. So it must be quick and have no side effects.
   public func addCheck<Model: CatalogItem>(
     of type: Model.Type,
     _ check: @escaping @Sendable (_ before: Model?, _ after: Model?, _ catalog: Catalog) throws -> Void

@@ -1,20 +1,20 @@
 import CBOR
 
-/// What a deletion of items entails by the rules: which others are deleted too, and which lose a reference.
+/// The effects of deleting an item by the rules: the items that are deleted too, and the items that lose a reference.
 struct ItemDeletion {
-  /// The items to delete, the one that was asked for first.
+  /// The items to delete. The first one is the item whose deletion was requested.
   private(set) var deleted: [Int]
   /// The items that lose references, with their new records.
   private(set) var changed: [Int: EntityRecord] = [:]
 
-  /// - Throws: ``JournalError`` with code `rejected` if an item that remains refers to one to be deleted, and its rule
-  ///   denies that.
+  /// - Throws: ``JournalError`` with code `rejected` if a remaining item refers to a deleted one by a rule that denies
+  ///   the deletion.
   init(of number: Int, in catalog: Catalog) throws(JournalError) {
     deleted = [number]
     if catalog.rules.isEmpty { return }
     var all: Set<Int> = [number]
     var denials: [(referrer: Int, target: Int, rule: Catalog.Rule)] = []
-    /// What items lose, by rule.
+    /// By item and rule, the references that the item loses.
     var losses: [Int: [Catalog.Rule: Set<Int>]] = [:]
     var next = [number]
     while !next.isEmpty {
@@ -33,7 +33,7 @@ struct ItemDeletion {
       }
       deleted += next
     }
-    // An item that is deleted too loses and denies nothing.
+    // Losses and denials of items that are deleted too do not count.
     for (referrer, lost) in losses where !all.contains(referrer) {
       guard let record = catalog.itemTable[referrer]?.record else { continue }
       changed[referrer] = lost.reduce(record) { $1.key.removing($1.value, from: $0) }
@@ -45,7 +45,7 @@ struct ItemDeletion {
 }
 
 extension Draft where State == Catalog {
-  /// Deletes an item and its images. What becomes of the items that refer to it is in the rules.
+  /// Deletes an item and its images. The rules decide what happens to the items that refer to it.
   /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or an item refers to it by a rule that
   ///   denies its deletion.
   /// - Complexity: O(d log n) if d items are deleted or changed.

@@ -29,8 +29,8 @@ public struct ItemRule<Model: CatalogItem>: Sendable {
     }
   }
 
-  /// The property refers to an existing item. It can't become nil, so with `.nullify`, `Journal.declare(_:by:)` throws
-  /// `wrongUse`.
+  /// The property refers to an existing item. Such a property can't become nil, so with `.nullify`,
+  /// `Journal.declare(_:by:)` throws `wrongUse`.
   public static func reference<Target: CatalogItem>(
     _ property: any KeyPath<Model, ItemID<Target>> & Sendable, onDelete action: Catalog.Rule.DeleteAction
   ) -> ItemRule {
@@ -53,20 +53,21 @@ public struct ItemRule<Model: CatalogItem>: Sendable {
     ItemRule(.reference(to: Target.kind, onDelete: action), [property])
   }
 
-  /// No two items have the same values of these properties: texts by their bytes or, if asked for, ignoring case; numbers
-  /// by value. Items in which one of them is nil are not compared, nor are arrays and dictionaries.
+  /// No two items have equal values of these properties. Texts are compared by their bytes, or without case if
+  /// `ignoringCase` is true; numbers by value. Items in which one of the properties is nil, an array or a dictionary
+  /// are not compared.
   public static func unique(
     _ properties: (any PartialKeyPath<Model> & Sendable)..., ignoringCase: Bool = false
   ) -> ItemRule { ItemRule(.unique(ignoringCase: ignoringCase), properties) }
 
-  /// Each item has the property, also if another program writes it.
+  /// Each item has the property, even if another program writes the item.
   public static func required(_ property: any PartialKeyPath<Model> & Sendable) -> ItemRule {
     ItemRule(.required, [property])
   }
 }
 
 extension CatalogItem {
-  /// The type's rules, without numbers.
+  /// The type's rules, all with the number 0.
   /// - Throws: ``JournalError`` with code `wrongUse` if a key path leads to no attribute, or two rules exclude each other.
   static func declaredRules() throws(JournalError) -> [Catalog.Rule] {
     var declared: [Catalog.Rule] = []
@@ -91,7 +92,7 @@ extension CatalogItem {
     return true
   }
 
-  /// Throws `wrongUse` if an index is on no attribute, or if a catalog lacks one of the type's rules.
+  /// Throws `wrongUse` if an index of the type is on no attribute, or if the catalog lacks one of the type's rules.
   static func checkDeclarations(in catalog: Catalog) throws(JournalError) {
     try checkIndexes()
     if rules.isEmpty { return }
@@ -107,15 +108,16 @@ extension CatalogItem {
   }
 }
 
-/// The rules in which those of each type were found last, because each insertion asks for them.
+/// The rules of the last catalog in which all rules of a type were found, by type. A cache, because each insertion
+/// makes this check.
 private let checkedRules = Lock<[ObjectIdentifier: RuleSet]>([:])
 
 extension Draft where State == Catalog {
-  /// Records the rules of types of items that the journal does not have yet. A rule for the same property that differs,
-  /// such as by what happens on a deletion, is changed. Rules that no type declares any more stay; see
-  /// ``deleteRule(_:)``.
-  /// - Throws: ``JournalError`` with code `wrongUse` if a key path leads to no attribute. The commit is `rejected`, and
-  ///   names the items, if some don't keep a rule.
+  /// Records those rules of types of items that the journal does not have yet. If the journal has a different rule of
+  /// the same form for the same properties, for example with another `onDelete`, that rule is changed. Rules that no
+  /// type declares any more stay: see ``deleteRule(_:)``.
+  /// - Throws: ``JournalError`` with code `wrongUse` if a key path leads to no attribute. If existing items break a
+  ///   rule, the commit is `rejected` with an error that names them.
   public mutating func declare(_ types: any CatalogItem.Type...) throws(JournalError) {
     for type in types { try declare(type) }
   }
@@ -132,8 +134,8 @@ extension Draft where State == Catalog {
 
   /// Adds a rule in the form of its record, for programs without the Swift type: see Format.md.
   /// - Returns: the new rule's number.
-  /// - Throws: ``JournalError`` with code `rejected` if this version does not know such a rule, or the kind is empty or
-  ///   too long.
+  /// - Throws: ``JournalError`` with code `rejected` if this version of the library does not know such a rule, or if
+  ///   the kind is empty or too long.
   @discardableResult
   package mutating func addRule(
     form: String, kind: String, attributes: [String: FieldValue]
@@ -147,19 +149,20 @@ extension Draft where State == Catalog {
     return id
   }
 
-  /// Deletes a rule. It stays in the history. Types that declare it refuse to write until it is declared again.
-  /// - Throws: ``JournalError`` with code `rejected` if it does not exist.
+  /// Deletes a rule, which stays in the history. Types that declare the rule refuse to write until it is declared
+  /// again.
+  /// - Throws: ``JournalError`` with code `rejected` if the rule does not exist.
   public mutating func deleteRule(_ id: Catalog.Rule.ID) throws(JournalError) { try delete(id.entity) }
 }
 
 extension Journal where State == Catalog {
-  /// Records the rules of types of items, as an entry of its own. If the journal has them all, nothing is written, so an
-  /// app calls this each time after opening.
-  /// - Throws: ``JournalError`` with code `rejected` if items don't keep a rule; it names them. `wrongUse` if a key
-  ///   path leads to no attribute. Otherwise as `commit` does.
-  /// - Complexity: that of reading the items of a kind that gets a new rule.
+  /// Records the rules of types of items, in a separate entry. If the journal has all these rules, nothing is written,
+  /// so an app calls this after each opening.
+  /// - Throws: ``JournalError`` with code `rejected` if existing items break a rule, in words that name the items;
+  ///   `wrongUse` if a key path leads to no attribute; other codes as `commit`.
+  /// - Complexity: O(n log n) for the n items of the kinds that get a new rule.
   public func declare(_ types: any CatalogItem.Type..., by author: String = "") throws {
-    // Nothing is written, so a journal that is open for reading will do.
+    // In this case nothing is written, so a journal that is open for reading is enough.
     if try types.allSatisfy({ try $0.isDeclared(in: state) }) { return }
     try commit(by: author, note: "declared rules") { draft in
       for type in types { try draft.declare(type) }

@@ -12,10 +12,10 @@ import CBOR
 ///   }
 /// ])
 /// ```
-/// Past states stay as they were. To read them as today's type, declare a type for the old form with the same kind, and
-/// make today's values of its values.
+/// Past states stay as they were. To read them, declare a type of the same kind for the old form, and convert its
+/// values to the present type.
 public struct Migration: Sendable {
-  /// Its name, which the journal records. It never changes.
+  /// The name, which the journal records. Do not change it later.
   public let name: String
   /// Whether an app that does not know the migration must not use the journal.
   public let isBreaking: Bool
@@ -36,20 +36,20 @@ public struct Migration: Sendable {
 }
 
 extension Catalog {
-  /// The names of the migrations that the journal has had, in their order.
+  /// The names of the migrations that the journal has had, in the order in which they were run.
   public var migrations: [String] { rules.migrations.map(\.name) }
 }
 
 extension Journal where State == Catalog {
-  /// Runs the migrations that the journal has not had yet, in order, each as an entry of its own with its name as the
-  /// note.
+  /// Runs the migrations that the journal has not had yet, in order. Each makes a separate entry with the migration's
+  /// name as its note.
   ///
-  /// Call it after opening, with all migrations that the app has ever had. A crash between two of them is harmless: the next
-  /// call runs the rest.
-  /// - Returns: the names of those that were run.
-  /// - Throws: ``JournalError`` with code `newerFormat` if the journal has had a breaking migration that is not among
-  ///   these; `wrongUse` if two have one name. What a migration throws; those before it were made. Otherwise as `commit`
-  ///   does.
+  /// Call it after opening, with all migrations that the app has ever had. A crash between two migrations is harmless:
+  /// the next call runs the remaining ones.
+  /// - Returns: the names of the migrations that this call has run.
+  /// - Throws: ``JournalError`` with code `newerFormat` if the journal has had a breaking migration that is not in
+  ///   `migrations`; `wrongUse` if two migrations have the same name; other codes as `commit`. If a migration throws,
+  ///   its error is rethrown, and the migrations before it stay.
   @discardableResult
   public func migrate(_ migrations: [Migration], by author: String = "") throws -> [String] {
     let names = Set(migrations.map(\.name))
@@ -68,7 +68,7 @@ extension Journal where State == Catalog {
     var done: [String] = []
     for migration in migrations where !state.migrations.contains(migration.name) {
       let isNew = try commit(by: author, note: migration.name) { draft in
-        // Another node may have run this one, or others, meanwhile.
+        // Checked again, because another node may have run this migration, or others, meanwhile.
         try checkKnows(draft.state)
         if draft.state.migrations.contains(migration.name) { return false }
         try migration.body(&draft)

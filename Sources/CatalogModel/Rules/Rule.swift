@@ -2,8 +2,8 @@ import CBOR
 import SHA256
 
 extension Catalog {
-  /// A rule that all items of a kind keep, however they are changed and by whichever program. The journal records it as an entity, so
-  /// commits, restores, reverts, imports, the command line, HTTP and other nodes all hold to it.
+  /// A rule that all items of a kind keep, whichever program changes them. The journal records the rule as an entity,
+  /// so it applies to commits, restores, reverts, imports, the command line, HTTP and other nodes.
   ///
   /// A type of items declares rules (``CatalogItem/rules``), and `Journal.declare(_:by:)` records them.
   public struct Rule: Identifiable, Hashable, Sendable {
@@ -11,27 +11,28 @@ extension Catalog {
     public let id: EntityID<Catalog.Rule>
     /// The kind of the items.
     public let kind: String
-    /// What it demands.
+    /// What the rule demands.
     public let form: Form
     /// The paths of the attributes.
     package let paths: [AttributePath]
 
     /// What a rule demands of its attributes.
     public enum Form: Hashable, Sendable {
-      /// The attribute has the number of an existing item, an array of numbers, or nothing. If `to` is not nil, these
-      /// items are of that kind.
+      /// The attribute is missing, or has the number of an existing item or an array of such numbers. If `to` is not
+      /// nil, these items are of the kind `to`.
       case reference(to: String?, onDelete: DeleteAction)
-      /// No two items of the kind have the same values. Items that lack one of the attributes are not compared.
+      /// No two items of the kind have equal values of all the attributes. Items that lack one of the attributes are
+      /// not compared.
       case unique(ignoringCase: Bool)
-      /// The attribute is there, and not null.
+      /// Each item of the kind has the attribute, and it is not null.
       case required
-      /// The journal has had the migration of that name. It concerns no kind.
+      /// A record that the journal has had the migration of this name. It concerns no kind.
       case migration(String, isBreaking: Bool)
-      /// Something that this version does not know, so it can't change items.
+      /// A form that this version of the library does not know, so it can't change items.
       case unknown(String)
     }
 
-    /// What becomes of the items that refer to an item when it is deleted.
+    /// What the deletion of an item does to the items that refer to it.
     public enum DeleteAction: String, Hashable, Sendable {
       /// The referring items prevent the deletion.
       case deny
@@ -39,7 +40,8 @@ extension Catalog {
       case cascade
       /// The referring items lose the reference.
       case nullify
-      /// The referring items keep the number, which may then be that of no item. References of this rule are not checked.
+      /// The referring items keep the number, which may then be the number of no item. So references of this rule are
+      /// never checked.
       case keep
     }
 
@@ -54,10 +56,10 @@ extension Catalog {
 
 // Names of an attribute, and of members inside, are joined with dots only for people.
 extension Catalog.Rule {
-  /// The names of the attributes. That of a member of a dictionary has dots: `place.owner`.
+  /// The names of the attributes. The name of a dictionary's member has dots: `place.owner`.
   public var attributes: [String] { paths.map { $0.names.joined(separator: ".") } }
 
-  /// Whether it concerns the same attributes in the same way, so that an item can have only one of the two.
+  /// Whether the two rules have the same form and attributes, so that a kind can have only one of them.
   func replaces(_ other: Catalog.Rule) -> Bool {
     guard kind == other.kind, paths == other.paths else { return false }
     switch (form, other.form) {
@@ -81,7 +83,7 @@ extension Catalog.Rule: CustomStringConvertible {
     }
   }
 
-  /// `rule:3: isbn of book is unique`
+  /// The rule with its number: `rule:3: isbn of book is unique`.
   var named: String { "\(Catalog.name(of: id.entity)): \(self)" }
 }
 
@@ -98,7 +100,7 @@ private enum RuleAttribute {
 }
 
 extension Catalog.Rule {
-  /// The rule in a record. If a part of it is unknown, so is its form.
+  /// Decodes the rule in a record. If any part of the record is unknown, the form is `unknown`.
   init(number: Int, record: EntityRecord) {
     let fields = try? RuleFields(record)
     let form = fields.map { record.text(at: $0.form) } ?? ""
@@ -142,8 +144,8 @@ extension Catalog.Rule.Form {
     }
   }
 
-  /// Takes the attributes of the form out of those of a rule. Nil if they are not those of a form that this version
-  /// knows.
+  /// Makes a form from a rule's attributes, and removes the form's own attributes from them. Nil if this version knows
+  /// no such form, or the attributes do not fit.
   fileprivate init?(_ name: String, _ attributes: inout [String: FieldValue], count: Int) {
     switch name {
     case "reference":
@@ -185,7 +187,7 @@ extension Catalog.Rule {
     if case .reference(_, let action) = form { action != .keep } else { false }
   }
 
-  /// The values by which no other item may be found; nil if the item lacks one of them.
+  /// The values that must be unique; nil if the item has no comparable value for one of the attributes.
   func key(of record: EntityRecord) -> [ValueKey]? {
     guard case .unique(let ignoringCase) = form else { return nil }
     var key: [ValueKey] = []
@@ -200,7 +202,8 @@ extension Catalog.Rule {
     return key
   }
 
-  /// The group of the index by keys that has the items with a key. Others may be in it too.
+  /// The group of the index by keys in which items with a key are listed. Items with other keys may be in the same
+  /// group.
   func group(of key: [ValueKey]) -> Int {
     var hash = SHA256Hash()
     hash.update(UInt64(id.number))
@@ -208,7 +211,7 @@ extension Catalog.Rule {
       let (head, tail) = part.parts
       hash.update(UInt64(truncatingIfNeeded: head >> 64))
       hash.update(UInt64(truncatingIfNeeded: head))
-      // The head has the length only up to its limit.
+      // The head has a text's length only up to a limit, so the length of the tail is hashed too.
       if let tail {
         hash.update(UInt64(tail.count))
         hash.update(tail)
@@ -219,7 +222,7 @@ extension Catalog.Rule {
     }
   }
 
-  /// A record without the references to some items. Equal if it has none.
+  /// Returns a record without this rule's references to some items; the same record if it has no such reference.
   func removing(_ numbers: Set<Int>, from record: EntityRecord) -> EntityRecord {
     guard !numbers.isDisjoint(with: targets(in: record)), let name = paths[0].names.first,
       let value = record[name]
@@ -231,7 +234,8 @@ extension Catalog.Rule {
 }
 
 extension FieldValue {
-  /// This value without some others at a path, or without those elements of an array there.
+  /// Removes the value at a path if it is one of some values, or these values from an array at the path. Nil if the
+  /// whole value is removed.
   fileprivate func removing(_ values: Set<FieldValue>, at path: ArraySlice<String>) -> FieldValue? {
     switch self {
     case .dictionary(var members) where !path.isEmpty:

@@ -1,19 +1,18 @@
 import CBOR
 
-/// The rules of a catalog by the kinds of items, decoded. It never changes, and the states that have the same rules share
-/// it.
+/// The decoded rules of a catalog by the kinds of items. Immutable, and shared by states with the same rules.
 final class RuleSet: Sendable {
-  /// By the numbers of kinds.
+  /// The rules by the number of the kind.
   private let byKind: [Int: [Catalog.Rule]]
-  /// A rule that this version can't hold.
+  /// A rule of an unknown form; nil if there is none.
   let unknown: Catalog.Rule?
-  /// In the order in which they were made.
+  /// The migrations, in the order in which they were run.
   let migrations: [(name: String, isBreaking: Bool)]
 
-  /// No rules.
+  /// The empty set.
   static let none = RuleSet(EntityTable(), TextInterner())
 
-  /// The rules in a table. Their kinds have numbers already.
+  /// Decodes the rules in a table. The kinds of the rules must have numbers already.
   init(_ table: EntityTable, _ kinds: TextInterner) {
     var byKind: [Int: [Catalog.Rule]] = [:]
     var unknown: Catalog.Rule?
@@ -39,17 +38,17 @@ final class RuleSet: Sendable {
 
   subscript(kind: Int?) -> [Catalog.Rule] { kind.flatMap { byKind[$0] } ?? [] }
 
-  /// The numbers of the kinds that have other rules in another set.
+  /// The numbers of the kinds whose rules differ between two sets.
   func kinds(differingFrom other: RuleSet) -> [Int] {
     Set(byKind.keys).union(other.byKind.keys).filter { byKind[$0] != other.byKind[$0] }.sorted()
   }
 }
 
-/// What the indexes for rules list of one item. A line may be there twice.
+/// The lines of one item in the indexes for rules. A line can occur twice.
 struct RuleLines: Equatable {
-  /// The items to which it refers.
+  /// The items to which the item refers.
   private(set) var targets: [Int] = []
-  /// The groups of its unique keys.
+  /// The groups of the item's unique keys.
   private(set) var groups: [Int] = []
 
   init() {}
@@ -66,9 +65,9 @@ struct RuleLines: Equatable {
 }
 
 extension EntityIndex {
-  /// Moves a member from some groups to others.
+  /// Moves a member from the groups `old` to the groups `new`.
   fileprivate mutating func relist(_ member: Int, from old: [Int], to new: [Int]) {
-    // Nearly always there are none on one side.
+    // Sets are made only if both sides have groups, which is rare.
     let (before, after) = (Set(new.isEmpty ? [] : old), Set(old.isEmpty ? [] : new))
     for group in old where !after.contains(group) { remove(member, from: group) }
     for group in new where !before.contains(group) { insert(member, in: group) }
@@ -82,7 +81,7 @@ extension Catalog {
   /// The rules for the items of a kind.
   public func rules(ofKind kind: String) -> [Catalog.Rule] { rules[itemKindNumbers.number(of: kind)] }
 
-  /// The rules for an item with that record.
+  /// The rules for an item with a given record.
   func rules(for record: EntityRecord) -> [Catalog.Rule] {
     guard !rules.isEmpty, let fields = try? ItemFields(record) else { return [] }
     return rules[itemKindNumbers.number(ofTextAt: fields.kind, in: record)]
@@ -95,7 +94,7 @@ extension Catalog {
     return rules(ofKind: kind).flatMap { $0.targets(in: record) }.map { .item($0) }
   }
 
-  /// Lists an item whose record has changed, or that was added or deleted, as its rules demand.
+  /// Updates the indexes for rules after an item was added, updated or deleted.
   mutating func relist(_ number: Int, from before: EntityRecord?, to after: EntityRecord?) {
     if rules.isEmpty { return }
     relist(
@@ -109,8 +108,8 @@ extension Catalog {
     itemsByKey.relist(number, from: old.groups, to: new.groups)
   }
 
-  /// Takes over the rules of the table after one has changed, and lists the items of its kind anew.
-  /// - Complexity: O(n log n) for n items of the kind.
+  /// Decodes the rules of the table after a rule has changed, and updates the indexes for items of the changed kinds.
+  /// - Complexity: O(n log n) for n items of the kinds.
   mutating func updateRules() {
     for (_, row) in ruleTable {
       if let fields = try? RuleFields(row.record), fields.kind.count > 1 {
@@ -121,9 +120,10 @@ extension Catalog {
     rules = RuleSet(ruleTable, itemKindNumbers)
     for kind in rules.kinds(differingFrom: old) {
       let (before, after) = (old[kind], rules[kind])
-      // If no rule goes, the lines of the others are there already.
+      // If no rule was removed, the indexes already have the lines of the other rules.
       let added = before.allSatisfy { after.contains($0) } ? after.filter { !before.contains($0) } : nil
-      // This is an array, because an open listing would make each change copy the table.
+      // Copy the members into an array first. Iterating over the index itself would keep a second reference to it, so
+      // that an update would copy its nodes.
       for number in Array(itemsByKind.members(of: kind)) {
         guard let record = itemTable[number]?.record else { continue }
         relist(
