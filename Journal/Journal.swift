@@ -164,7 +164,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// - Parameters:
   ///   - url: the folder to create; its parent must exist.
   ///   - options: how the journal is kept open.
-  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, or `notFound` if its parent does not
+  /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, `notFound` if its parent does not
   ///   exist.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
     let format = JournalFormat(schema: try ModelSchema(of: State.self))
@@ -240,8 +240,8 @@ public final class Journal<State: EventSourced>: Sendable {
   /// replay more than about a thousand events, a layer of these events is written first, unless they have more than 4
   /// MiB. The next session writes the remaining layers.
   ///
-  /// In a forked child of the process that opened the journal, `close` does nothing: the journal stays open in the
-  /// parent.
+  /// In a forked child of the process that opened the journal, `close` does nothing. The parent can still use the
+  /// journal.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. Code `wrongUse` if called
   ///   in the body of a commit, or in the progress closure of an erasure or a pruning; the journal then stays open.
   public func close() throws {
@@ -333,8 +333,7 @@ public final class Journal<State: EventSourced>: Sendable {
       by: author, note: note, metadata: metadata, date: date, expecting: expecting, runsOnce: runsOnce, body)
   }
 
-  /// Makes one atomic change from a task: suspends instead of blocking a thread while other bodies run and the flush is
-  /// in progress.
+  /// Makes one atomic change from a task, which suspends while other bodies run and while the flush is in progress.
   ///
   /// The body runs in the isolation of the caller, such as the main actor, and may use the caller's state. Parameters,
   /// result and errors are those of the blocking `commit`. Cancelling the task does not stop a commit.
@@ -376,8 +375,7 @@ public final class Journal<State: EventSourced>: Sendable {
     return try result.get()
   }
 
-  /// Commits one change after the other from a task, which suspends while the blocking `withPipeline` would block a
-  /// thread.
+  /// Commits one change after the other from a task, which suspends where the blocking method would block a thread.
   @discardableResult
   nonisolated(nonsending) public func withPipeline<Result>(
     _ body: nonisolated(nonsending) (inout CommitPipeline<State>) async throws -> Result

@@ -55,14 +55,13 @@ public struct JournalOptions: Sendable {
     return options
   }
 
-  /// Receives each operation that changes the disk, including those of copies that the journal makes, and can make it
-  /// fail; for tests.
+  /// For tests: receives each operation that changes the disk, including operations of copies, and can make it fail.
   package var fileHook: FileHook? {
     get { unlisted.fileHook }
     set { unlisted.fileHook = newValue }
   }
 
-  /// Receives each read of a file, except reads of layers and snapshots, and can make it fail; for tests.
+  /// For tests: receives each read of a file, except of layers and snapshots, and can make it fail.
   package var readHook: ReadHook? {
     get { unlisted.readHook }
     set { unlisted.readHook = newValue }

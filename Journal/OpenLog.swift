@@ -87,7 +87,7 @@ final class CurrentLog<State: EventSourced>: Sendable {
   /// Raised by one when a pause begins and when it ends, so it is odd during a pause.
   var pauseCount: Int { pauses.load(ordering: .sequentiallyConsistent) }
 
-  /// Replaces the log with the one that `body` returns. If `body` throws, the old log stays. Called with the write lock
+  /// Replaces the log with the one that `body` returns; after an error, the old log stays. Called with the write lock
   /// held.
   /// - Parameter publish: shows the version of the new log to readers.
   func replace<Result>(
@@ -101,15 +101,14 @@ final class CurrentLog<State: EventSourced>: Sendable {
     return result
   }
 
-  /// Whether it is unknown which log the folder has, the old or the new one. If so, no layers of the open log must be
-  /// written.
+  /// Whether it is unknown which log the folder has, the old or the new one. If so, no layers must be written.
   var isOutcomeUnknown: Bool { unknown.load(ordering: .sequentiallyConsistent) }
 
   func noteUnknownOutcome() { unknown.store(true, ordering: .sequentiallyConsistent) }
 
   /// Waits for the turn to replace the log, and runs `body` with it.
-  /// - Throws: ``JournalError`` with code `closed` if the journal is being closed, or `wrongUse` if the caller has the
-  ///   turn already.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is being closed, `wrongUse` if the caller has the
+  ///   turn.
   func withTurn<Result>(_ body: () throws -> Result) throws -> Result {
     try checkHasNoTurn("can't erase or prune")
     return try turn.take { _ in
@@ -129,8 +128,7 @@ final class CurrentLog<State: EventSourced>: Sendable {
     try turn.take { _ in }
   }
 
-  /// - Throws: ``JournalError`` with code `wrongUse` if the caller has the turn, so that waiting for it would be a
-  ///   deadlock.
+  /// - Throws: ``JournalError`` with code `wrongUse` if the caller has the turn and would wait for itself.
   func checkHasNoTurn(_ what: String) throws(JournalError) {
     guard turn.isTakenByThisThread else { return }
     throw JournalError(.wrongUse, "what reports the progress of an erasure or a pruning \(what)")

@@ -23,16 +23,14 @@ public struct Blame: Sendable {
 }
 
 extension Journal {
-  /// The value of each part of an entity and the entry that set it, in the order of the record; nil if the entity did
-  /// not exist.
+  /// Each part of an entity with its value and the entry that set it, in the record's order; nil if it did not exist.
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time.
   ///   - findsOrigin: whether to name, for a restored value, the entry that first set it. Any program can write the
   ///     metadata of a restore, so an entry counts as a restore only if its value equals the value at the named source.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time.
-  /// - Complexity: O(h) reads of the log for the h events of the entity since its oldest value was set, whatever the
-  ///   size of the journal.
+  /// - Complexity: O(h) reads of the log for the h events of the entity since its oldest value was set.
   public func blame(
     _ entity: EntityKey, asOf selector: RevisionSelector = .head(), findsOrigin: Bool = false
   ) throws -> [Blame]? {
@@ -54,8 +52,7 @@ extension Journal {
     }
   }
 
-  /// Finds the entry that last set each of some parts of an entity, up to its event `newest`. Reads back only until all
-  /// parts are found.
+  /// Finds the entry that last set each of some parts of an entity, reading back from its event `newest`.
   private func setters(
     of keys: [FieldKey], in entity: EntityKey, from newest: Revision
   ) throws -> [FieldKey: EntryOrigin] {

@@ -2,9 +2,8 @@ extension Journal {
   /// The differences between two points in time, in the order of kinds and numbers. Applied to the state at `first`,
   /// they give the state at `second`.
   ///
-  /// `second` may be before `first`. The call reads the events between the two points, and the earlier record of each
-  /// changed entity.
-  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` for one that was
+  /// `second` may be before `first`. Reads the events between the points, and each changed entity's earlier record.
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` if the point was
   ///   pruned.
   /// - Complexity: grows with the number of events between the two, not with the journal.
   public func diff(
@@ -19,7 +18,7 @@ extension Journal {
   }
 
   /// The differences of some entities between two points in time, in the order of kinds and numbers.
-  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` for one that was
+  /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` if the point was
   ///   pruned.
   /// - Complexity: at most O(h) reads of the log for h events of these entities, whatever the size of the journal. If
   ///   the events are many, layers are read instead.
@@ -56,8 +55,7 @@ extension Journal {
 
   /// Returns a function that finds the record of an entity as of a revision. It follows the events of each entity back
   /// or, for many entities, replays the state once. Entities that one entry added together are read from that entry.
-  /// - Parameter events: the entities to look up, each with the revision of its newest event up to `revision`; 0 if it
-  ///   has none.
+  /// - Parameter events: the entities to look up, each with its newest event up to `revision`; 0 if it has none.
   func pastRecords(
     of events: some Sequence<(entity: EntityKey, event: Revision)>, asOf revision: Revision
   ) throws -> (_ entity: EntityKey, _ event: Revision) throws -> EntityRecord? {

@@ -12,9 +12,8 @@ public struct EntityChange: Sendable {
   public let author: String
   /// Why the entry was made.
   public let note: String
-  /// Whether this change stands for all pruned history of the entity. If so, ``revision`` is the point of pruning, the
-  /// event adds the entity as it was then, or deletes it if it was deleted, and author and note are empty. The history
-  /// has no earlier change.
+  /// Whether this change stands for all pruned history of the entity. If so, ``revision`` is the point of pruning, and
+  /// the event adds the entity as it was then, or deletes it if it was deleted. Author and note are empty.
   public let isPruned: Bool
   /// Whether author, note and metadata have been erased, and are therefore empty.
   public let isAnnotationErased: Bool
@@ -44,8 +43,8 @@ public struct EntityChange: Sendable {
     return version.parts(changedBy: update)
   }
 
-  /// The record from which to make a label: after the event, or before a deletion, without large attributes that no
-  /// label uses.
+  /// The record to make a label from: after the event, or before a deletion, without large attributes that no label
+  /// uses.
   package var labelRecord: EntityRecord? {
     event.change.applied(to: version.labelRecord) ?? version.labelRecord
   }
@@ -55,8 +54,8 @@ public struct EntityChange: Sendable {
 }
 
 extension Journal {
-  /// The history of an entity, newest change first; empty if the entity never existed. All pruned history is one
-  /// change, the last.
+  /// The history of an entity, newest change first; empty if it never existed. All pruned history is one change, the
+  /// last.
   ///
   /// Each event has the revision of the previous one, so the call follows a linked list through the log. To read a long
   /// history in parts, pass ``EntityChange/previous`` of the last change as the next `selector`, until it is 0.
@@ -174,8 +173,8 @@ extension Journal {
       revision: revision)
   }
 
-  /// The revision of an entity's newest event at or before a revision; 0 if there is none. The event's entry may have
-  /// been pruned.
+  /// The revision of an entity's newest event at or before a revision, even if its entry was pruned; 0 if there is
+  /// none.
   func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
     try chain.faults.check()

@@ -1,10 +1,9 @@
 extension Journal {
-  /// An entity as of a point in time; nil if it did not exist. The result is as in `state(asOf:)`, but no state is
-  /// rebuilt.
+  /// An entity as of a point in time, as in `state(asOf:)`, but without a rebuilt state; nil if it did not exist.
   ///
   /// Each event has the revision of the previous one, so the call follows the events of the entity back from the newest
   /// and replays nothing else. If the events are many, layers are read instead.
-  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, `pruned` for one that was
+  /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, `pruned` if the point was
   ///   pruned.
   /// - Complexity: O(m) reads of the log for the m events that the entity has between two checkpoints of the layers,
   ///   whatever the size of the journal. Without layers, O(h) for all h events of the entity.
@@ -98,13 +97,12 @@ extension Journal {
     return isErased
   }
 
-  /// Calls `body` with the events of an entity, backwards from the event at `revision`, until `body` returns false or
-  /// no event is left.
+  /// Calls `body` with the events of an entity, backwards from that at `revision`, until it returns false or none is
+  /// left.
   ///
   /// All pruned history is one event, the last: an add, or a deletion.
   /// - Parameter asksLayers: whether to look the entity up in a layer after ``stepsBeforeLayers`` events. If a layer
-  ///   has it, an add is passed as the last event, in place of all earlier ones. So the cost is bounded by the events
-  ///   since a layer.
+  ///   has it, an add is passed as the last event, in place of all earlier ones. This bounds the cost.
   func walkBack(
     from revision: Revision, over entity: EntityKey, asksLayers: Bool,
     _ body: (PastStep) throws(JournalError) -> Bool

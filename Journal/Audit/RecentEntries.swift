@@ -30,8 +30,7 @@ final class RecentEntries: Sendable {
   private struct Contents {
     /// The entries, least recently used first.
     var entries: [IndexedEntry] = []
-    /// The number of reads of large entries that are not kept. At 2, an entry is kept. The count of a removed entry
-    /// begins below 0.
+    /// The number of reads of large entries. At 2, an entry is kept. The count of a removed entry begins below 0.
     var readCounts: [Revision: Int] = [:]
     /// The number of calls of `removeAll()`.
     var removalCount = 0

@@ -5,8 +5,8 @@ import Synchronization
 /// The commits that one flush makes durable together, and the threads that wait for them.
 ///
 /// One thread leads a batch: it waits for the previous batch, takes this batch from the queue, writes it, and wakes the
-/// other threads. Commits that arrive during a flush join the next batch (group commit). The entries to write are in
-/// the ``CommitQueue``.
+/// other threads. Commits that arrive during a flush join the next batch (group commit). The ``CommitQueue`` has the
+/// entries.
 ///
 /// Safe to use from any thread.
 final class CommitBatch: Sendable {
@@ -37,8 +37,7 @@ final class CommitBatch: Sendable {
   var hasTurn: Bool { isTurnGiven.load(ordering: .relaxed) }
 
   /// Waits until this batch may be written. Called by the leader, once.
-  /// - Returns: false if there is nothing to write, because an earlier batch failed and the entries of this one were
-  ///   withdrawn.
+  /// - Returns: false if there is nothing to write, because an earlier batch failed and this one was withdrawn.
   func waitForTurn() -> Bool {
     turn.wait()
     return !hasFailed.load(ordering: .acquiring)

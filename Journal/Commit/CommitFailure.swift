@@ -14,7 +14,7 @@ package struct CommitFailure: Sendable {
   /// The error of later commits, which build on the batch. Nothing of these later commits was written.
   let later: JournalError
   let consequence: Consequence
-  /// Whether the next append to the shared log is reserved for this node, so that no other node can append before it again.
+  /// Whether the next append to the shared log is reserved for this node, so that no other node can come first again.
   package var isTurnReserved = false
 
   /// The failure of a later batch, which was not tried because it builds on the batch that failed.
@@ -28,8 +28,7 @@ package struct CommitFailure: Sendable {
 
   /// - Parameters:
   ///   - first: the revision of the first entry.
-  ///   - isShared: whether other nodes append to the log. Nearly every failure of such a log is temporary, so commits
-  ///     continue.
+  ///   - isShared: whether other nodes append to the log. After most failures of such a log, commits continue.
   package init(_ failure: AppendFailure, first: Revision?, isShared: Bool) {
     let cause = failure.cause
     switch failure {

@@ -13,8 +13,7 @@ package protocol CommitLog: Sendable {
   /// Whether another node has stored the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool
 
-  /// Waits until this node may append the oldest batch, which stays in the queue meanwhile, so that more commits join
-  /// it.
+  /// Waits until this node may append the oldest batch, which more commits join meanwhile, because it is still queued.
   /// - Parameter first: returns the revision of the batch's first entry, or nil if commits are refused.
   /// - Returns: why the batch can't be appended; nil if it can.
   func awaitTurn(before first: () -> Revision?) -> AppendFailure?
@@ -22,8 +21,8 @@ package protocol CommitLog: Sendable {
   /// Makes a batch durable, after the blobs that it names.
   func append(_ work: CommitQueue.Work) throws(AppendFailure)
 
-  /// Takes over a durable batch: publishes it and wakes its callers, but only after the next batch was sent. Returns false
-  /// if the caller must do both now.
+  /// Takes over a durable batch: publishes it and wakes its callers, but only after the next batch was sent. Returns
+  /// false if the caller must do both now.
   /// - Parameter isNextWaiting: whether the queue has a next batch.
   func endsLater(_ work: CommitQueue.Work, isNextWaiting: () -> Bool) -> Bool
 

@@ -11,8 +11,7 @@ public import Foundation
 /// // Now all of them are durable.
 /// ```
 ///
-/// 1. Each body sees the changes of the bodies before it, although they may not be durable yet. Readers see only durable
-///    entries.
+/// 1. Each body sees the changes of earlier bodies, which may not be durable yet. Readers see only durable entries.
 /// 2. Entries are stored in the order of their commits, and a flush stores one or more of them.
 /// 3. If an entry can't be stored, no later entry is stored, and the pipeline ends. So the stored entries of a pipeline
 ///    are always its first ones.
@@ -38,10 +37,10 @@ public struct CommitPipeline<State: EventSourced>: ~Copyable {
   ///
   /// In a shared journal, where another node may commit first, the call waits until the entry is stored. The parameters
   /// are those of `Journal.commit`.
-  /// - Returns: what the body returned, and the revision of its entry. Neither is durable before the pipeline has ended.
-  /// - Throws: what `commit` throws. If the error is about this commit, for example because its body has thrown, the
-  ///   pipeline takes further commits. If an earlier entry could not be stored, this commit and all later ones throw
-  ///   the error of that entry.
+  /// - Returns: what the body returned, and the revision of its entry, which is not durable before the pipeline ends.
+  /// - Throws: what `commit` throws. If the error is about this commit, such as an error of its body, the pipeline
+  ///   takes further commits. If an earlier entry could not be stored, this commit and all later ones throw the error
+  ///   of that entry.
   @discardableResult
   @inlinable
   public mutating func commit<Value>(

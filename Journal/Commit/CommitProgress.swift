@@ -21,8 +21,8 @@ struct CommitProgress {
 
   /// The most outstanding batches of a pipeline: one is written while the other one fills.
   private static let batchLimit = 2
-  /// The most runs of a body. A body whose revision another node took gets a reserved turn, and loses again only if the
-  /// append fails or the body is slow.
+  /// The most runs of a body. After losing its revision, a body gets a reserved turn, so it loses again only if it is
+  /// slow or the append fails.
   private static let runLimit = 8
 
   let isPipeline: Bool
@@ -36,8 +36,7 @@ struct CommitProgress {
   private var limit = batchLimit
   /// Why the pipeline has ended; nil while it takes commits.
   private var failure: JournalError?
-  /// The error of a refused commit. It is thrown when all earlier batches are durable; if one fails, its error is
-  /// thrown instead.
+  /// The error of a refused commit, thrown once all earlier batches are durable. If one fails, its error is thrown.
   private var refusal: (any Error)?
   /// The queue's withdrawal count when the newest commit was accepted; nil if all earlier commits are durable.
   private(set) var withdrawalCount: Int?

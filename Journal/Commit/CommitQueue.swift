@@ -40,8 +40,8 @@ package struct CommitQueue: Sendable {
   /// its entries are sure to keep their revisions. Entries of a later batch may lose theirs to another node.
   private var isTurnReserved = false
 
-  /// The batch that new entries join. The batch is not in `closed`, so that the usual case of one batch moves nothing
-  /// in memory.
+  /// The batch that new entries join. It is not in `closed`, so that the usual case of one batch moves nothing in
+  /// memory.
   private var last = Work()
   /// The batches before `last`, oldest first.
   private var closed: [Work] = []

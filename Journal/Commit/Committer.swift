@@ -15,8 +15,7 @@ import Locks
 /// 7. In a shared journal, another node may take the revision of a batch (``CommitLog``). Then the turn to append is
 ///    reserved, all accepted entries are withdrawn, the other nodes' commits are applied, and the bodies run again.
 ///
-/// Safe to use from any thread. Locks are taken in this order: write lock, turn, queue, keeper,
-/// published.
+/// Safe to use from any thread. Locks are taken in this order: write lock, turn, queue, keeper, published.
 @usableFromInline
 final class Committer<State: EventSourced>: Sendable {
   /// The version that the next body starts from, durable or not.
@@ -29,8 +28,7 @@ final class Committer<State: EventSourced>: Sendable {
     var salts = RandomBytes()
     /// Notified of each published version, in order.
     var keeper: LayerKeeper<State>
-    /// The newest requested checkpoint, and the accepted entry that carries it; `carrier` is nil if the next entry is
-    /// to carry it.
+    /// The newest requested checkpoint, and the accepted entry that has it; `carrier` is nil if the next entry gets it.
     var checkpoint: (value: Checkpoint, carrier: Revision?)?
 
     var dueCheckpoint: Checkpoint? { checkpoint?.carrier == nil ? checkpoint?.value : nil }
@@ -284,8 +282,7 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Freezes the changes of the newest version above its layers, if no commit is in progress.
   ///
-  /// Also called after each commit without an entry, whose body may have held the write lock when the keeper tried to
-  /// freeze.
+  /// Also called after a commit without an entry, whose body may have held the write lock when the keeper tried.
   func freezeRest() {
     _ = try? writeLock.takeIfFree { accepted in
       // Changes in progress are frozen by their own commit or by the next.
@@ -302,8 +299,7 @@ final class Committer<State: EventSourced>: Sendable {
   /// Applies the commits of other nodes that the log has fetched so far.
   func applyFetched() throws {
     let newest = log.fetched
-    // Under constant commits, some commits of this node are always in progress, so each round waits for the newest
-    // batch.
+    // Under constant commits, some commits of this node are always in progress, so wait for the newest batch.
     while published.version.revision < newest {
       let batch = try writeLock.take { accepted in
         try update(&accepted)
@@ -350,8 +346,7 @@ final class Committer<State: EventSourced>: Sendable {
     try writeLock.take { accepted in try update(&accepted) }
   }
 
-  /// Replaces the log to which commits are appended. During the replacement, no commit is in progress, and new ones
-  /// wait.
+  /// Replaces the log to which commits are appended. Meanwhile, no commit is in progress, and new ones wait.
   /// - Parameter replace: makes the new log of the durable entries, and returns it with its keeper and its newest
   ///   version. If it throws, commits continue with the old log.
   func replaceLog(

@@ -36,8 +36,7 @@ final class Published<State: EventSourced>: Sendable {
     revision.close()
   }
 
-  /// Ends all present and future waits, because commits of other processes can't be read any more. The published
-  /// version can still be read.
+  /// Ends all present and future waits, because newer entries can't be read. The published version can still be read.
   func end(because failure: JournalError) {
     ending.withLock { $0.failure = failure }
     revision.close()

@@ -1,8 +1,8 @@
 import Dispatch
 import Locks
 
-/// A thread that runs jobs one after the other, at once or after a second. It starts with the first job, and ends with
-/// ``close()``.
+/// A thread that runs jobs one after the other, at once or after a second. The first job starts it, ``close()`` ends
+/// it.
 ///
 /// A Dispatch queue would wait forever for a thread that the system refuses, and Dispatch's timers end the process when
 /// no descriptor is left. A `Worker` tells the caller that a job can't be run.

@@ -17,8 +17,7 @@ final class WriteLock<Guarded: Sendable>: Sendable {
   init(_ guarded: Guarded) { self.guarded = Lock(guarded) }
 
   /// Waits for the lock and runs `body`.
-  /// - Throws: ``JournalError`` with code `wrongUse` if called inside a body, where waiting would be a deadlock; and
-  ///   what `body` throws.
+  /// - Throws: ``JournalError`` with code `wrongUse` inside a body, which would deadlock; and what `body` throws.
   @inline(__always)
   func take<Result>(_ body: (inout Guarded) throws -> Result) throws -> Result {
     try checkIsNotInside()

@@ -1,6 +1,5 @@
 extension Journal {
-  /// Reads and checks the entries up to `last` in order, and passes them to `body` in pieces, together with the blobs
-  /// that they name.
+  /// Reads and checks the entries up to `last` in order, and passes them to `body` in pieces, with the blobs they name.
   /// - Parameter head: the entry before the first one to read. If `head` is the base of a pruned history, the first
   ///     piece has the blobs of its state and no entries.
   /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered, or whose entry

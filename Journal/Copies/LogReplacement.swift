@@ -79,8 +79,7 @@ package final class LogReplacement {
     }
   }
 
-  /// Closes the new log and replaces the old one with it. Removes all content that only the old log had from the
-  /// folder.
+  /// Closes the new log, replaces the old one with it, and removes all content that only the old log had.
   /// - Parameter images: the digests of images that only the old log needs.
   package func commit(removing images: [ContentDigest]) throws(JournalError) {
     try exchange(removing: images)
@@ -127,8 +126,7 @@ package final class LogReplacement {
       path: cause.path, cause: cause)
   }
 
-  /// Undoes the preparations of the exchange, and removes the new log. If a step fails, the next opening for writing
-  /// repeats it.
+  /// Undoes the preparations of the exchange, and removes the new log. After a failure, the next opening does that.
   private func withdraw() {
     try? copy.close()
     do throws(JournalError) {

@@ -140,8 +140,7 @@ extension Journal {
       }
       let (open, keeper, version) = opened
       blobs.withdraw(new.rewriting.images)
-      // The new log has no layers. Without this request, the next opening would replay everything, whatever the policy
-      // is.
+      // The new log has no layers. Without this request, the next opening would replay everything, for any policy.
       let events = new.replayed.tally
       if hadLayers,
         options.layers.isLayerDue(

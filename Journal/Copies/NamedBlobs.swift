@@ -27,8 +27,7 @@ package struct NamedBlobs<State: EventSourced> {
     self.recordAfter = recordAfter
   }
 
-  /// Drops the least recently used records if they take too many bytes. `recordAfter` reads them again from earlier
-  /// entries.
+  /// Drops the least recently used records if they take too many bytes. `recordAfter` can read them again.
   package mutating func trim() {
     guard byteCount > Self.byteLimit else { return }
     // Keeps half of the bytes, so that trimming is rare.

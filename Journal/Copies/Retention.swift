@@ -102,8 +102,8 @@ extension Journal {
 /// Safe to use from any thread.
 final class RetentionThread<State: EventSourced>: Sendable {
   private struct Progress: Sendable {
-    /// Nil before `begin`, after `end`, and after a failure. Too much history is no damage, so only the next opening
-    /// tries again.
+    /// Nil before `begin`, after `end`, and after a failure: too much history is no damage, so the next opening tries
+    /// again.
     var journal: Journal<State>?
     var isRunning = false
     /// The revision at which to look again. A look reads entries, so earlier looks are not worth their cost.

@@ -45,8 +45,7 @@ package struct BlobFile: ~Copyable {
   }
 
   /// Reads the next bytes; returns an empty array at the end.
-  /// - Throws: ``JournalError``; at the end of the file, code `damaged` if the bytes do not have the digest of the
-  ///   blob.
+  /// - Throws: ``JournalError``; at the end, code `damaged` if the bytes do not have the digest of the blob.
   package mutating func next() throws(JournalError) -> [UInt8] {
     let count = min(Self.pieceByteCount, blob.byteCount - offset)
     let piece = count > 0 ? try file.piece(at: offset, byteCount: count) : []

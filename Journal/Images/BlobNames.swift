@@ -34,8 +34,7 @@ package enum BlobNames {
     return names.sorted()
   }
 
-  /// Whether a name has 64 lowercase hexadecimal digits. Takes a C string, so that no string is made of each name in a
-  /// folder.
+  /// Whether a name has 64 lowercase hexadecimal digits. Takes a C string, so that no `String` is made of each name.
   static func hasFormOfDigest(_ name: UnsafePointer<CChar>) -> Bool {
     for index in 0..<64 {
       switch unsafe UInt8(bitPattern: name[index]) {

@@ -8,10 +8,8 @@ package protocol RemoteImages: Sendable {
 }
 
 extension BlobStore {
-  /// Makes sure that the bytes of an image are in this journal's folder. In a shared journal, fetches and stores
-  /// missing bytes.
-  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if the bytes are missing and the journal is not open for
-  ///   writing; `damaged`.
+  /// Makes sure that this journal's folder has the bytes of an image. A node of a shared journal fetches missing bytes.
+  /// - Throws: ``JournalError``: `unreachable`; `readOnly` if the bytes are missing and can't be stored; `damaged`.
   package func bring(_ blob: Blob) throws {
     guard let shared, try !contains(blob) else { return }
     let writer = try writer()

@@ -29,8 +29,7 @@ public final class BlobStore: Sendable {
 
   /// Knowledge about the names in the folder, and which of them may not be durable.
   private struct Names: Sendable {
-    /// Whether files were renamed since the last flush began. True at first, because the previous process may have
-    /// ended before a flush.
+    /// Whether files were renamed since the last flush began. True at first: the last process may not have flushed.
     var isFlushNeeded = true
     /// The number of renames in progress. A flush that begins now may or may not include them.
     var unfinishedCount = 0
@@ -152,8 +151,7 @@ public final class BlobStore: Sendable {
   }
 
   /// A reader of parts of a blob.
-  /// - Parameter isChecked: whether the bytes were recently compared with the digest. If not, they are compared now,
-  ///   piece by piece.
+  /// - Parameter isChecked: whether the bytes were recently compared with the digest. If not, they are compared now.
   /// - Throws: as ``data(of:)``.
   package func reader(of blob: Blob, isChecked: Bool) throws -> BlobReader {
     if let data = try fetched(blob) { return BlobReader(data: data) }
@@ -197,8 +195,7 @@ public final class BlobStore: Sendable {
   // MARK: Naming
 
   /// Whether a blob has a file of the right size.
-  /// - Parameter keeps: whether an erasure in progress must keep the file, because the caller will commit an entry that
-  ///   names it.
+  /// - Parameter keeps: whether an erasure in progress must keep the file, because the caller will name it in an entry.
   package func contains(_ blob: Blob, keeps: Bool = true) throws(JournalError) -> Bool {
     let isKnown = names.withLock { names -> Bool? in
       if names.removed.contains(blob.digest) { return false }
@@ -264,8 +261,7 @@ public final class BlobStore: Sendable {
 
   func endReplacement() { names.withLock { $0.added = nil } }
 
-  /// Withdraws images that no entry names any more: commits can't name them unless they are added again. Called with
-  /// the write lock held.
+  /// Keeps commits from naming images that no entry names any more, until they are added again. Needs the write lock.
   func withdraw(_ images: [ContentDigest]) {
     names.withLock { names in
       names.removed.formUnion(images.filter { names.added?.contains($0) != true })
@@ -319,8 +315,8 @@ public final class BlobWriter {
     }
   }
 
-  /// Flushes the bytes and names the file by its digest. Call it once; after a failure, write the blob again with
-  /// another writer.
+  /// Flushes the bytes and names the file by its digest. Call it once; after a failure, write the blob with a new
+  /// writer.
   /// - Throws: ``JournalError`` if the bytes can't be written.
   public func finish() throws -> Blob {
     try store.checkIsOpen()

@@ -8,8 +8,7 @@ import PropertyLists
 ///
 /// 1. A layer is not trusted. It is used only if it has a footer, its entry is in the log, its schema is the model's,
 ///    and all bytes read have the checksums of the footer.
-/// 2. A damaged layer is reported and not used again. A layer that is temporarily unreadable stays, and the next
-///    opening tries it again.
+/// 2. A damaged layer is reported and not used again. A temporarily unreadable layer stays for the next opening.
 /// 3. If a layer fails while states are backed by it, its contents are rebuilt from the layers below and the log. So a
 ///    reader waits, but gets the right answer.
 ///
@@ -280,8 +279,8 @@ package final class LayerChain: Sendable {
     }
   }
 
-  /// Removes files that a crash has left, and layers that were replaced, are damaged, or belong to another model.
-  /// Snapshots stay.
+  /// Removes files that a crash has left, and layers that were replaced, are damaged, or are another model's, but no
+  /// snapshots.
   func removeStrays() throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
     let layers = layers
@@ -412,8 +411,7 @@ package final class LayerChain: Sendable {
     add(layer)
     var stack = stack(atOrBefore: version.revision)
     if stack?.checkpoint.revision != version.revision {
-      // The layers that back the state were dropped or found damaged in the meantime. The state keeps using these
-      // layers.
+      // The layers that back the state were dropped or found damaged meanwhile. The state keeps using them.
       stack = LayerStack(
         [layer] + (base?.layers ?? []), at: moment.checkpoint, faults: faults,
         lineage: known.withLock { $0.lineage })
@@ -468,8 +466,7 @@ package final class LayerChain: Sendable {
           if usesLayers { try faults.check() }
           return contents
         } catch {
-          // If the journal was closed meanwhile, the error may be due to that, so the layer is rebuilt without the
-          // chain.
+          // If the journal was closed meanwhile, that may be the reason, so the layer is rebuilt without the chain.
           if self.known.withLock({ $0.log }) != nil { throw error }
         }
       }

@@ -99,8 +99,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     return version
   }
 
-  /// Waits while the schedule stalls commits, at most until the timeout. A signal from before the wait only repeats the
-  /// check.
+  /// Waits while the schedule stalls commits, at most until the timeout. An earlier signal only repeats the check.
   private func stall() {
     guard progress.withLock({ $0.schedule.stallsCommits }) else { return }
     let start = ContinuousClock.now
@@ -147,8 +146,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     progress.withLock({ $0.schedule.isFreezeDue }) ? freeze(version) : nil
   }
 
-  /// Forgets all that was accepted after a version, because these entries were withdrawn. Other entries will have their
-  /// revisions.
+  /// Forgets all that was accepted after a version and then withdrawn. Other entries will have these revisions.
   ///
   /// Called with the write lock held.
   func withdraw(to version: Version<State>) {
@@ -176,8 +174,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     start(freezing: freeze) { $0.schedule.startsMerging(files, logByteCount: logByteCount) }
   }
 
-  /// The newest durable version, with the number of events of all entries up to it; nil if it has another revision than
-  /// `revision`.
+  /// The newest durable version, with the number of all events up to it; nil if its revision is not `revision`.
   func newest(at revision: Revision) -> (version: Version<State>, eventCount: Int)? {
     let version = published.version
     let stored = progress.withLock { $0.schedule.stored }
@@ -241,8 +238,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// The approximate bytes of the log. If they are unknown, the result is the maximum, so that the space of layers is
-  /// not limited.
+  /// The approximate bytes of the log; the maximum if they are unknown, so that the space of layers is not limited.
   private var logByteCount: Int { (try? chain.logByteCount()) ?? .max }
 
   /// Writes or merges other layers between the pieces of a large file, so that layers stay few and opening stays fast.
@@ -282,8 +278,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     }
   }
 
-  /// Returns memory that was freed to the system, at most every five seconds unless `isMuch`, because that takes 5 to
-  /// 20 ms.
+  /// Returns freed memory to the system, at most every five seconds unless `isMuch`, because that takes 5 to 20 ms.
   /// - Parameter isMuch: whether much memory was freed just now.
   private func returnFreedMemory(isMuch: Bool = false) {
     let now = ContinuousClock.now
@@ -391,8 +386,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     } check: { () throws(JournalError) in
       // If a read has failed, the contents may be incomplete, and the file must not be used.
       try self.faults.check()
-      // The old footer does not fit the new file. The footer is removed as late as possible, because the layer may be
-      // used until then.
+      // The old footer does not fit the new file. It is removed as late as possible: until then, the layer may be used.
       if replacesFile { try self.chain.footers.remove([name]) }
     }
     let footer = LayerFooter(
@@ -411,8 +405,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   }
 
   /// Has the thread run a request between two files, and waits for the result.
-  /// - Throws: ``JournalError`` with code `closed` if the journal is closing, when nothing in its folder must change
-  ///   any more.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is closing, so that its folder must not change.
   func request<Value: Sendable>(
     freezing freeze: @escaping Freeze, _ body: @escaping @Sendable () throws(JournalError) -> Value
   ) throws(JournalError) -> Value {
@@ -458,8 +451,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     start(freezing: freeze) { $0.schedule.reopen(files, logByteCount: logByteCount) }
   }
 
-  /// Writes the changes that are in no layer's file, if these are few. Called after ``close()``, when all commits have
-  /// ended.
+  /// Writes the changes that are in no layer's file, if they are few. Called after ``close()`` and after all commits.
   func writeRest(freezing freeze: Freeze) {
     progress.withLock { $0.schedule.close() }
     work(freeze)
@@ -473,8 +465,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
 /// The state of a ``LayerKeeper`` that its lock guards.
 ///
-/// Not nested in the keeper, because the type would then be generic over the state, and each commit would look it up at
-/// run time.
+/// Not nested: the type would then be generic over the state, and each commit would look it up at run time.
 struct KeeperProgress: Sendable {
   var schedule: LayerSchedule
   /// The earlier states that become checkpoints of the next layer, oldest first.

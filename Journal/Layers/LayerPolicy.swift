@@ -23,8 +23,8 @@ public struct LayerPolicy: Hashable, Sendable {
   package var additionsPerEvent = 8
   /// The bytes of events, or of changed records, that make a layer due even after fewer events.
   package var byteCount = 16 << 20
-  /// The most events that are in no layer's file. Beyond this limit, commits wait. ``additionsPerEvent`` additions
-  /// count as one.
+  /// The most events that are in no layer's file; beyond it, commits wait. ``additionsPerEvent`` additions count as
+  /// one.
   package var backlogCount = 65_536
   /// The most seconds that a commit waits for layers, so that a slow drive does not stop commits for longer.
   package var stallTimeout = 10
@@ -33,8 +33,7 @@ public struct LayerPolicy: Hashable, Sendable {
   package var backlogByteCount = 64 << 20
   /// The most bytes of events or records, and of merged layers, that closing writes.
   package var closingByteCount = 4 << 20
-  /// The number of layers below which merges wait when commits would otherwise wait soon. So an import hardly waits for
-  /// merges.
+  /// The number of layers below which merges wait if commits would soon wait. So an import hardly waits for merges.
   package var layerLimit = 24
   /// The number of layers of about the same size that are merged into one.
   package var fanout = 4
@@ -46,8 +45,7 @@ public struct LayerPolicy: Hashable, Sendable {
   public static let automatic = LayerPolicy(isAutomatic: true, keepsPast: true)
   /// Keeps opening fast and no past states: for phones with small disks.
   public static let small = LayerPolicy(isAutomatic: true, keepsPast: false)
-  /// Writes layers and snapshots only on request, by ``Journal/takeSnapshot(asOf:)``: for an app that decides when
-  /// there is time for that.
+  /// Writes layers and snapshots only on request, by ``Journal/takeSnapshot(asOf:)``: for an app that chooses the time.
   public static let manual = LayerPolicy(isAutomatic: false, keepsPast: true)
 
   /// The number of bytes below which saving space is not worthwhile.
@@ -56,8 +54,7 @@ public struct LayerPolicy: Hashable, Sendable {
   /// The most earlier states that a layer in memory keeps as checkpoints.
   var momentLimit: Int { backlogCount / max(eventCount, 1) }
 
-  /// The most layers that wait in memory to be written. While so many wait, further changes collect for one later
-  /// layer.
+  /// The most layers that wait in memory to be written. While so many wait, further changes collect for one layer.
   static let pendingLimit = 2
 
   /// Whether the events that are in no layer make a layer due.
@@ -106,8 +103,7 @@ public struct LayerPolicy: Hashable, Sendable {
       while start > 0, levels[start - 1] <= level { start -= 1 }
       let tier = levels.indices[start...].filter { levels[$0] == level }
       if tier.count >= fanout, let last = tier.prefix(2 * fanout).last { return start..<last + 1 }
-      // Small layers between large ones, as after an entry with very many events, do not form a tier, but are merged if
-      // they are many.
+      // Small layers between large ones, as after an entry with very many events, form no tier. Many are merged anyway.
       let many = 2 * fanout * (level + 1)
       if levels.count - start >= many { return start..<start + many }
     }
@@ -116,8 +112,7 @@ public struct LayerPolicy: Hashable, Sendable {
 
   /// The level of a layer by size: 0 for a new layer, and one more for each factor of `fanout`.
   ///
-  /// The larger of the two sizes, in events and in bytes, counts. Otherwise a few large records would be rewritten in
-  /// many merges.
+  /// The larger of the sizes in events and in bytes counts. Otherwise a few large records would be rewritten often.
   private func level(_ layer: Size) -> Int {
     var level = 0
     var size = max(layer.eventCount / max(eventCount, 1), layer.byteCount / max(byteCount, 1))

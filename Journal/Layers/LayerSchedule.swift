@@ -107,10 +107,8 @@ struct LayerSchedule: Sendable {
 
   /// Called when a version was accepted, which may not be durable yet.
   /// - Parameters:
-  ///   - changedByteCount: returns the bytes of all records that the version's state has above its layers. Called
-  ///     rarely.
-  ///   - checkpointCount: the number of events up to the newest checkpoint that an opening has kept; nil if it has kept
-  ///     none.
+  ///   - changedByteCount: returns the bytes of all records that the state has above its layers. Called rarely.
+  ///   - checkpointCount: the number of events up to the newest checkpoint that an opening has kept; nil for none.
   mutating func accept(
     _ events: EventTally, checkpointCount: Int? = nil, changedByteCount: () -> Int
   ) -> Acceptance {
@@ -133,8 +131,7 @@ struct LayerSchedule: Sendable {
     unfrozen.hold(changedByteCount, replacedByteCount)
   }
 
-  /// Whether to freeze the changes since the last layer now. False while too many layers wait to be written: the next
-  /// layer then grows.
+  /// Whether to freeze the changes since the last layer now. False while too many layers wait: the next one then grows.
   var isFreezeDue: Bool {
     guard isSupported, pending.count < LayerPolicy.pendingLimit else { return false }
     if isLayerRequested, eventCount > frozenCount { return true }
@@ -353,8 +350,7 @@ struct LayerSchedule: Sendable {
   /// events or bytes as make a layer due.
   mutating func failed() { backOff() }
 
-  /// Called when layers could not be merged, for example because the disk has space only for small files. New layers
-  /// are still written.
+  /// Called when layers could not be merged, for example on a nearly full disk. New layers are still written.
   mutating func failedToMerge() { nextMerge = stored.eventCount + policy.eventCount }
 
   // MARK: What is due
@@ -383,8 +379,7 @@ struct LayerSchedule: Sendable {
   /// The number of layers that wait for their files.
   var pendingCount: Int { pending.count }
 
-  /// The newest revision of the oldest layer in memory; nil if there is no such layer, or not all of its entries are
-  /// durable.
+  /// The newest revision of the oldest layer in memory; nil if there is none, or not all of its entries are durable.
   var writable: Revision? { pending.first.flatMap { $0.top <= stored.revision ? $0.top : nil } }
   private var hasWritable: Bool { writable != nil }
 
@@ -411,8 +406,7 @@ struct LayerSchedule: Sendable {
     return run(policy.run(Self.sizes(files[layers]), share: share), from: layers.lowerBound)
   }
 
-  /// The layers to merge while a large file is being written: layers after it, with at most half of its events
-  /// together.
+  /// The layers to merge while a large file is written: layers after it, with at most half of its events together.
   private func dueRun(_ files: [File], during large: LargeFile) -> Range<Int>? {
     if mergesBackOff { return nil }
     let layers = mergeable(files)
@@ -474,8 +468,7 @@ private struct UnfrozenEvents {
   private(set) var byteCount = 0
   /// An upper bound of the bytes of records that only checkpoints still hold, because later events replaced them.
   private(set) var heldByteCount = 0
-  /// The number of events when the records were last counted, and the bytes of the entries since; nil before the first
-  /// count.
+  /// The number of events at the last count of records, and the bytes of the entries since; nil before the first count.
   private var counted: (eventCount: Int, byteCount: Int)?
   /// At the newest checkpoint, the bytes of changed records, and of records replaced before it.
   private var checkpoint = (changed: 0, replaced: 0)
@@ -494,11 +487,9 @@ private struct UnfrozenEvents {
     }
   }
 
-  /// Counts the records that only the previous checkpoint still holds, when a new one is kept: records replaced in
-  /// between.
+  /// Called for a new checkpoint: counts the replaced records that only the previous checkpoint still holds.
   mutating func hold(_ changed: Int, _ replaced: Int) {
-    // At most the bytes of the previous checkpoint, because no checkpoint holds a record that was made and replaced
-    // since.
+    // At most the bytes of that checkpoint: none holds a record that was made and replaced since.
     heldByteCount += min(replaced - checkpoint.replaced, checkpoint.changed)
     checkpoint = (changed, replaced)
   }

@@ -28,8 +28,7 @@ public struct RestorePlan: Sendable {
   public let changes: [EntityDifference]
   /// The later edits that the plan would undo.
   public let undoes: [LaterEdit]
-  /// The later edits that prevent a revert, or the additions that prevent a restore. A plan with conflicts can't be
-  /// committed.
+  /// Later edits that prevent a revert, or additions that prevent a restore. A plan with conflicts can't be committed.
   public let conflicts: [LaterEdit]
   /// The rule of the model that the plan would break, in words that name the entities. Committing a plan with a problem
   /// is `rejected`. Nil if there is no problem, or if there are conflicts.
@@ -57,8 +56,7 @@ public struct RestorePlan: Sendable {
     checked { (plan) throws(JournalError) in plan.result = try PlanResult(of: plan, on: version) }
   }
 
-  /// Returns this plan with its ``problem``, which is the error of `make`. Without changes, or with conflicts, returns
-  /// this plan.
+  /// Returns this plan with the error of `make` as its ``problem``. Ignores plans without changes or with conflicts.
   func checked(_ make: (inout RestorePlan) throws(JournalError) -> Void) -> RestorePlan {
     guard !isEmpty, conflicts.isEmpty else { return self }
     var plan = self

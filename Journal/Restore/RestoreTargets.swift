@@ -35,8 +35,7 @@ struct RestoreTargets<State: EventSourced> {
               continue
             }
           }
-          // The referenced entity did not exist in the past, stays deleted, or is to be deleted, so the record loses
-          // the reference.
+          // The referenced entity did not exist, stays deleted, or is to be deleted, so the record loses the reference.
           let changed = self.record(record, of: entity, without: reference)
           if changed == record { continue }
           set(entity, changed)

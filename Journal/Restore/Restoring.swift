@@ -25,8 +25,8 @@ extension Journal {
   ///   - deletesNew: whether to delete entities that the scope names and that did not exist at the point, instead of
   ///     reporting conflicts; with `everything`, whether to delete all entities if none existed.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
-  ///   existed, if an entity's content at the point was erased, or if `fields` is not nil and a named entity is
-  ///   deleted.
+  ///   existed, if an entity's content at the point was erased, or if a named entity is deleted and `fields` is not
+  ///   nil.
   /// - Complexity: as ``state(asOf:)``; for ``RestoreScope/everything``, as ``diff(from:to:)``.
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,
@@ -39,8 +39,7 @@ extension Journal {
       deletesNew: deletesNew)
   }
 
-  /// Plans to restore entities as ``planRestore(of:asOf:fields:keepsNew:deletesNew:)`` does, with the parts given for
-  /// each kind of entity.
+  /// Plans as ``planRestore(of:asOf:fields:keepsNew:deletesNew:)`` does, with the parts given for each kind of entity.
   /// - Parameter isGroup: whether the entities were named as a group, and not one by one. If some entities of a group
   ///   existed at the point, the others are deleted without a conflict.
   package func planRestore(
@@ -238,8 +237,7 @@ extension Journal {
   }
 }
 
-/// The part of a later event that a plan needs. Values are left out, because those of a long history of large texts
-/// would fill the memory.
+/// The part of a later event that a plan needs. Values are left out, because a long history could fill the memory.
 struct LaterEvent: Sendable {
   /// The event as an edit, with all parts that it changed.
   private let whole: LaterEdit
@@ -268,8 +266,7 @@ struct LaterEvent: Sendable {
   /// Whether the event changed a part. Adds and deletions change all parts.
   func touches(_ key: FieldKey) -> Bool { !isUpdate || whole.fields.contains(key) }
 
-  /// This event as an edit of the given parts, or of all parts if `parts` is nil; nil if the event changed none of
-  /// them.
+  /// This event as an edit of the given parts (of all parts if nil); returns nil if the event changed none of them.
   func edit(of parts: Set<FieldKey>?) -> LaterEdit? {
     guard isUpdate else { return whole }
     var edit = whole

@@ -2,16 +2,14 @@ extension Journal {
   /// Plans to undo an author's newest entry that is not undone yet; nil if there is none.
   ///
   /// Some entries are skipped: entries that changed nothing that can be undone, such as those that made a tag; entries
-  /// that changed a rule or made a migration; entries that another author has reverted; and with ``LaterEdits/keep``,
-  /// entries all of whose parts were changed later. If another author has reverted an undo, the undone entry can be
-  /// undone again.
+  /// that changed a rule or made a migration; entries that others have reverted; and with ``LaterEdits/keep``, entries
+  /// all of whose parts were changed later. If others have reverted an undo, the undone entry can be undone again.
   ///
   /// Entries of the author with equal metadata `journal.group` and no other entry of the author in between are one
   /// step: a plan undoes them together, and one redo restores them together.
   ///
   /// The plan depends only on the log, so undo still works after the app is relaunched. Entries of other authors stay.
-  /// If they changed the same parts later, or deleted an entity to which the earlier values refer, the plan has
-  /// conflicts.
+  /// If they changed the same parts later, or deleted an entity that the earlier values name, the plan has conflicts.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: O(m) for the m entries since the undone one, and as ``planRevert(of:later:)``. If the result is nil,
   ///   m is the number of all entries. The events of other authors are not decoded.
@@ -86,9 +84,8 @@ extension Journal {
   /// Undone entries whose changes another author has made again are skipped; with ``LaterEdits/keep``, also those of
   /// which nothing is left to redo. If another author has reverted a redo, the entry can be redone again.
   /// - Throws: ``JournalError`` if the log can't be read.
-  /// - Complexity: O(m) for the m entries since the undo, and as ``planRevert(of:later:)``. If the result is nil, m is
-  ///   the number of entries since the author's last other change, or of all entries. The events of other authors are
-  ///   not decoded.
+  /// - Complexity: O(m) for the m entries since the undo, and as ``planRevert(of:later:)``. If the result is nil, m
+  ///   counts the entries since the author's last other change, or all. The events of other authors are not decoded.
   public func planRedo(by author: String, later: LaterEdits = .refuse) throws -> RestorePlan? {
     try settled {
       try firstRedoable(by: author) { undo, original in
@@ -102,8 +99,7 @@ extension Journal {
     }
   }
 
-  /// The newest undone entry that ``planRedo(by:later:)`` would redo, for the title of a menu item; nil if there is
-  /// nothing to redo.
+  /// The newest undone entry that ``planRedo(by:later:)`` would redo, for a menu item's title; nil if there is none.
   /// - Throws: ``JournalError`` if the log can't be read.
   /// - Complexity: as ``entryToUndo(by:)``.
   public func entryToRedo(by author: String) throws -> Entry? {
@@ -142,8 +138,7 @@ extension Journal {
   /// Plans to revert several entries with one entry; nil if other authors have already reverted them all, or if nothing
   /// is left to revert because later edits are kept.
   ///
-  /// The result is nil instead of an empty plan: that would make no entry, so the next undo would find the same entries
-  /// again.
+  /// An empty plan would make no entry, so the next undo would find the same entries again.
   private func planTakingBack(
     _ entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
     metadata: [String: String]
@@ -236,8 +231,7 @@ extension Entry {
 }
 
 extension JournalEvent {
-  /// Whether the event can be undone. False if its content was erased, or if restores leave entities of its kind as
-  /// they are.
+  /// Whether the event can be undone: its content was not erased, and restores change entities of its kind.
   func isUndoable<State: EventSourced>(_: State.Type) -> Bool {
     if case .erased = change { return false }
     return State.isRestored(entity.kind)

@@ -4,8 +4,8 @@ import Locks
 /// Reads the history of an opened journal, a little at a time, on a thread of low priority: first the base of a pruned
 /// history, then the entries.
 ///
-/// No call waits for the check. It uses the log for a few milliseconds at a time, and ends when the journal is closed. If
-/// the system has no thread for the check, the history is not checked.
+/// No call waits for the check. It uses the log for a few milliseconds at a time, and ends when the journal is closed.
+/// If the system has no thread for the check, the history is not checked.
 final class HealthCheck<State: EventSourced>: Sendable {
   /// The share of time in which the thread reads. It sleeps for the rest.
   private static var share: Double { 0.1 }

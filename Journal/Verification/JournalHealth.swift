@@ -15,8 +15,7 @@ public struct JournalHealth: Sendable {
       case note
     }
 
-    /// The kind of error, usually `damaged`. With `io`, the drive could not read a file, and a later attempt may
-    /// succeed.
+    /// The kind of error, usually `damaged`. With `io`, the drive could not read a file; a later attempt may succeed.
     public let code: JournalError.Code
     /// What is wrong, in a sentence.
     public let message: String
@@ -42,8 +41,7 @@ public struct JournalHealth: Sendable {
   public package(set) var problems: [Problem] = []
   /// Whether the journal can be opened as it is.
   public package(set) var opens = true
-  /// The revision up to which entries were read. The chain of digests proves that the entries before ``damage`` are
-  /// intact.
+  /// The last entry that was read. The chain of digests proves that the entries before ``damage`` are intact.
   public package(set) var checkedRevision: Revision
   /// The newest revision: of an open journal, as of its opening or the start of the verification; in a diagnosis, the
   /// highest revision that was acknowledged or has left a trace.
@@ -91,8 +89,7 @@ public struct JournalHealth: Sendable {
     opens && isBaseChecked && checkedRevision == lastRevision && problems.allSatisfy { $0.severity == .note }
   }
 
-  /// Whether a part of the journal other than layers and snapshots is missing or altered, or the journal can't be
-  /// opened.
+  /// Whether the journal can't be opened, or any part other than layers and snapshots is missing or altered.
   public var isDamaged: Bool { !opens || problems.contains(where: \.isDamage) }
 
   /// The damage with the lowest revision; nil if none was found.
@@ -176,8 +173,7 @@ package enum ProblemPlace {
 
 extension Journal {
   /// The known problems of the journal: why it was opened only up to its damage, what the check in the background has
-  /// found so far, why a shared log is no longer followed, and the problems of layers and snapshots since the opening,
-  /// which cost only time.
+  /// found so far, why a shared log is no longer followed, and problems of layers and snapshots, which cost only time.
   /// - Complexity: O(n) in the number of problems; nothing is read.
   public var health: JournalHealth {
     var health = current.value.healthCheck.health

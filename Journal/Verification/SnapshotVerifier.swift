@@ -49,8 +49,7 @@ package struct SnapshotVerifier<State: EventSourced> {
 
 /// A layer or a snapshot that is being checked.
 ///
-/// Its file is open while the replay passes its checkpoints. Layers follow one another, so one or a few are in memory
-/// at a time.
+/// Its file is open while the replay passes its checkpoints. Layers follow one another, so few are open at a time.
 private struct Subject<State: EventSourced> {
   let record: FooterFile
   private(set) var problem: JournalError?

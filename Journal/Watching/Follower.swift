@@ -14,8 +14,7 @@ import Synchronization
 ///
 /// Safe to use from any thread.
 final class Follower<State: EventSourced>: Sendable {
-  /// After this many events, the state is backed by the writer's newest layers, so that the changes since the opening
-  /// do not stay in memory.
+  /// After this many events, the state is backed by the writer's newest layers, so that fewer changes stay in memory.
   private static var manyCount: Int { 50_000 }
   /// After changed records of this many bytes, the state is backed by the writer's newest layers too.
   private static var manyByteCount: Int { 64 << 20 }

@@ -1,6 +1,5 @@
 extension Journal {
-  /// The differences between successive states: the entities added, changed and deleted, with their old and new
-  /// records.
+  /// The differences between successive states: entities added, changed and deleted, with their old and new records.
   ///
   /// ```swift
   /// for await change in journal.changes {

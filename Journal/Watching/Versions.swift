@@ -14,8 +14,7 @@ extension Journal {
 
   /// Blocks until there is an entry after a revision.
   /// - Parameter goesOn: whether to continue waiting. Called again after ``wakeWaitingThreads()``.
-  /// - Returns: the newest revision, which is still `revision` after a timeout; nil if the journal was closed or
-  ///   `goesOn` returned false.
+  /// - Returns: the newest revision, even after a timeout; nil if the journal was closed or `goesOn` returned false.
   package func waitForEntries(
     after revision: Revision, atMost time: Duration, while goesOn: () -> Bool
   ) -> Revision? {

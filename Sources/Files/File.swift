@@ -113,8 +113,7 @@ package struct File<Failure: FileFailure>: ~Copyable, Sendable {
 
   /// Reads bytes from an offset on: fewer than requested only at the end of the file.
   package func piece(at offset: Int, byteCount: Int) throws(Failure) -> [UInt8] {
-    // With a capacity of 0, the initializer writes to the shared empty array, which the thread sanitizer
-    // reports as a race.
+    // With capacity 0, the initializer writes to the shared empty array, which the thread sanitizer reports.
     guard byteCount > 0 else { return [] }
     var failure: Failure?
     let piece = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in

@@ -12,8 +12,7 @@ public struct Bisection: Sendable {
 
   /// The first tested revision at which the condition holds; nil if the condition does not hold at the last revision.
   public let revision: Revision?
-  /// Whether the condition already held at the revision before the range to search, so that an earlier entry made it
-  /// hold.
+  /// Whether the condition already held just before the range to search, so that an earlier entry made it hold.
   public let heldBefore: Bool
   /// The tested states, in the order of the tests.
   public let looks: [Look]

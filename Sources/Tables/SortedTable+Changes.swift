@@ -33,8 +33,7 @@ extension SortedTable {
     Changes(from: other, to: self, areEqual: areEqual)
   }
 
-  /// The changes between two tables, in the order of their keys. Iterates over both trees together, and skips each node
-  /// that both share.
+  /// The changes between two tables, in the order of their keys. Iterates over both trees, and skips shared nodes.
   public struct Changes: Sequence, IteratorProtocol {
     @usableFromInline var old: Walk
     @usableFromInline var new: Walk

@@ -1,10 +1,8 @@
 import Locks
 
-/// The checks that a program has added to a journal. A state shares them with all states that follow from it by
-/// changes.
+/// The checks that a program has added to a journal. A state shares them with the states that changes make of it.
 final class ItemChecks: Sendable {
-  /// A check, which throws if the change of an item is not allowed. `before` or `after` is nil if the item does not
-  /// exist then.
+  /// Throws if the change of an item is not allowed. `before` or `after` is nil if the item does not exist then.
   typealias Check =
     @Sendable (_ before: Catalog.Item?, _ after: Catalog.Item?, _ catalog: Catalog) throws -> Void
 
@@ -32,8 +30,7 @@ final class ItemChecks: Sendable {
 
 extension Journal where State == Catalog {
   /// Adds a check of the items of a type, for conditions that a ``Catalog/Rule`` can't express. The check runs for all
-  /// changes of this program: commits, undo, redo, reverts, restores, imports, and changes over HTTP. It does not run
-  /// in other programs.
+  /// changes of this program: commits, undo, redo, reverts, restores, imports, HTTP. It does not run in other programs.
   ///
   /// ```swift
   /// journal.addCheck(of: Order.self) { before, after, catalog in

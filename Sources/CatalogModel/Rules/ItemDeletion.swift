@@ -8,7 +8,7 @@ struct ItemDeletion {
   private(set) var changed: [Int: EntityRecord] = [:]
 
   /// - Throws: ``JournalError`` with code `rejected` if a remaining item refers to a deleted one by a rule that denies
-  ///   the deletion.
+  ///   that.
   init(of number: Int, in catalog: Catalog) throws(JournalError) {
     deleted = [number]
     if catalog.rules.isEmpty { return }
@@ -46,8 +46,7 @@ struct ItemDeletion {
 
 extension Draft where State == Catalog {
   /// Deletes an item and its images. The rules decide what happens to the items that refer to it.
-  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or an item refers to it by a rule that
-  ///   denies its deletion.
+  /// - Throws: ``JournalError`` with code `rejected` if the item does not exist, or a rule denies its deletion.
   /// - Complexity: O(d log n) if d items are deleted or changed.
   public mutating func deleteItem(_ id: Catalog.Item.ID) throws(JournalError) {
     try state.checkPresence(of: id.entity)

@@ -54,8 +54,8 @@ public struct ItemRule<Model: CatalogItem>: Sendable {
   }
 
   /// No two items have equal values of these properties. Texts are compared by their bytes, or without case if
-  /// `ignoringCase` is true; numbers by value. Items in which one of the properties is nil, an array or a dictionary
-  /// are not compared.
+  /// `ignoringCase` is true; numbers by value. Items are not compared if one of the properties is nil, an array or a
+  /// dictionary.
   public static func unique(
     _ properties: (any PartialKeyPath<Model> & Sendable)..., ignoringCase: Bool = false
   ) -> ItemRule { ItemRule(.unique(ignoringCase: ignoringCase), properties) }
@@ -68,7 +68,7 @@ public struct ItemRule<Model: CatalogItem>: Sendable {
 
 extension CatalogItem {
   /// The type's rules, all with the number 0.
-  /// - Throws: ``JournalError`` with code `wrongUse` if a key path leads to no attribute, or two rules exclude each other.
+  /// - Throws: ``JournalError`` with code `wrongUse` if a key path leads to no attribute, or two rules conflict.
   static func declaredRules() throws(JournalError) -> [Catalog.Rule] {
     var declared: [Catalog.Rule] = []
     for rule in rules {
@@ -108,8 +108,7 @@ extension CatalogItem {
   }
 }
 
-/// The rules of the last catalog in which all rules of a type were found, by type. A cache, because each insertion
-/// makes this check.
+/// By type, the rules of the last catalog that had all rules of the type. A cache, because each insertion checks this.
 private let checkedRules = Lock<[ObjectIdentifier: RuleSet]>([:])
 
 extension Draft where State == Catalog {
@@ -149,8 +148,7 @@ extension Draft where State == Catalog {
     return id
   }
 
-  /// Deletes a rule, which stays in the history. Types that declare the rule refuse to write until it is declared
-  /// again.
+  /// Deletes a rule, which stays in the history. Types that declare it refuse to write until it is declared again.
   /// - Throws: ``JournalError`` with code `rejected` if the rule does not exist.
   public mutating func deleteRule(_ id: Catalog.Rule.ID) throws(JournalError) { try delete(id.entity) }
 }

@@ -21,8 +21,8 @@ extension Catalog {
       /// The attribute is missing, or has the number of an existing item or an array of such numbers. If `to` is not
       /// nil, these items are of the kind `to`.
       case reference(to: String?, onDelete: DeleteAction)
-      /// No two items of the kind have equal values of all the attributes. Items that lack one of the attributes are
-      /// not compared.
+      /// No two items of the kind have equal values of all the attributes. Items that lack an attribute are not
+      /// compared.
       case unique(ignoringCase: Bool)
       /// Each item of the kind has the attribute, and it is not null.
       case required
@@ -40,8 +40,7 @@ extension Catalog {
       case cascade
       /// The referring items lose the reference.
       case nullify
-      /// The referring items keep the number, which may then be the number of no item. So references of this rule are
-      /// never checked.
+      /// The referring items keep the number even if no item has it. References of this rule are never checked.
       case keep
     }
 
@@ -202,8 +201,7 @@ extension Catalog.Rule {
     return key
   }
 
-  /// The group of the index by keys in which items with a key are listed. Items with other keys may be in the same
-  /// group.
+  /// The group of the index by keys in which items with a key are listed, possibly with items that have other keys.
   func group(of key: [ValueKey]) -> Int {
     var hash = SHA256Hash()
     hash.update(UInt64(id.number))

@@ -27,8 +27,7 @@ public struct BackupReport: Sendable {
 }
 
 extension Journal {
-  /// Creates or updates a backup: a separate journal with the same entries and digests, and all images that these
-  /// entries name.
+  /// Creates or updates a backup: a separate journal with the same entries and digests, and the images that they name.
   ///
   /// Commits can continue: the backup has all entries that were acknowledged when the call began. A later backup to the
   /// same folder reads and writes only what is new. All that is written is read back and compared before the call
@@ -45,10 +44,9 @@ extension Journal {
   ///     The link takes no space, but damage to the file affects both journals.
   ///   - progress: called with the progress; an error that it throws, or cancelling the task, ends the backup.
   /// - Throws: ``JournalError``: `locked` while another process has the backup open for writing; `alreadyExists` if
-  ///   `url` is something other than a backup of this journal, such as a journal that is no backup; `conflict` if the
-  ///   backup has another history, and is left unchanged; `damaged` if this journal or the backup is damaged; `io` if
-  ///   the disk is full; `pruned` if another process has erased content or pruned the history since this journal was
-  ///   opened.
+  ///   `url` is anything other than a backup of this journal; `conflict` if the backup has another history, and is left
+  ///   unchanged; `damaged` if this journal or the backup is damaged; `io` if the disk is full; `pruned` if another
+  ///   process has erased content or pruned the history since this journal was opened.
   /// - Complexity: O(n) in the bytes of entries and images that are new in the backup, and in the number of all images.
   ///   If the backup lacks images of this journal that no new entry names, also O(n) in the bytes of all entries.
   @discardableResult

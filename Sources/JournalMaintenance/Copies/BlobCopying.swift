@@ -15,8 +15,7 @@ struct BlobCopying {
   private(set) var copiedCount = 0
   private(set) var copiedByteCount = 0
   private(set) var sharedCount = 0
-  /// Whether the target may have names that are not durable. True at first, because an interrupted run may have ended
-  /// before a flush.
+  /// Whether the target may have names that are not durable. True at first: an interrupted run may not have flushed.
   private var isFlushNeeded = true
 
   init(

@@ -37,22 +37,21 @@ extension Journal {
   /// added again. A second erasure or pruning waits for the first. From a task, call `erase` in ``read(_:)``. After a
   /// crash, either everything is erased or nothing.
   /// - Parameters:
-  ///   - entities: the entities to erase, existing or deleted. Entities that a deletion of these would delete are
-  ///     erased too.
+  ///   - entities: the entities to erase, existing or deleted; with them, those that their deletion would delete.
   ///   - reason: the reason, which becomes the note of the new entry.
   ///   - author: who erases, which becomes the author of the new entry.
   ///   - words: whether to erase author, note and metadata too: of all entries that changed these entities, and of
   ///     reverts, undos and redos whose default notes quote such an entry. ``ErasureReport/mentions`` lists further
   ///     entries that may have the texts.
-  ///   - progress: called with the progress; an error that it throws, cancelling the task, or closing the journal ends the
-  ///     work, and nothing is erased.
+  ///   - progress: called with the progress; an error that it throws, cancelling the task, or closing the journal ends
+  ///     the work, and nothing is erased.
   /// - Throws: ``JournalError``: `notFound` for an entity that never existed; `readOnly`; `wrongUse` inside the body of
   ///   a commit, for a shared journal, and for one in memory; `closed`; `conflict` if commits keep changing which
   ///   entities belong to the erased ones; `io` if the disk is full; `outcomeUnknown` if the erased content could not
   ///   be removed, or the journal takes no more commits: opening the journal again completes the erasure. After any
   ///   other code, nothing was erased.
-  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten. The whole state is in memory until
-  ///   new layers are written.
+  /// - Complexity: O(n) in the bytes of the entries, because the log is rewritten. The state is in memory until new
+  ///   layers are written.
   @discardableResult
   public func erase(
     _ entities: Set<EntityKey>, reason: String, by author: String = "", includingWords words: Bool = false,
@@ -109,8 +108,7 @@ extension Journal {
     }
   }
 
-  /// Finds the entities that belong to `entities`, directly or indirectly, and the images that only these entities
-  /// name.
+  /// Finds the entities that belong to `entities`, directly or indirectly, and the images that only they name.
   private func erasureScope(
     of entities: Set<EntityKey>, through last: Head, _ observer: CopyObserver
   ) throws -> ErasureScope<State> {

@@ -35,8 +35,7 @@ extension Journal {
     report.sharedImageCount += copying.sharedCount
   }
 
-  /// Returns the error about an image that can't be copied. If the image is lost, the error names the entities that
-  /// need the image.
+  /// Returns the error about an image that can't be copied. If the image is lost, names the entities that need it.
   /// - Parameter piece: the entries that were read last; empty for the base of a pruned history.
   func explained(_ error: JournalError, of blob: Blob, in piece: [SealedEntry]) -> JournalError {
     let error = folder.explaining(error)

@@ -41,8 +41,7 @@ extension Journal {
 
   /// Reads the whole journal and checks that it is what was committed:
   /// - every checksum, the chain of digests, annotations, the form of checkpoints, and HEAD;
-  /// - that each event follows from the state before it and from the previous event of its entity, and that dates never
-  ///   decrease;
+  /// - that each event follows from the state and from its entity's previous event, and that dates never decrease;
   /// - that the state that the journal shows is the one that the entries make;
   /// - the rules of the model, and the indexes that queries have built;
   /// - the bytes of every blob that was ever named, and of every layer and snapshot.
@@ -139,8 +138,7 @@ extension Journal {
   private static var progressStep: Int { 1000 }
 
   /// The log and FORMAT, opened again by the names of their files; nil if this journal is not open for writing, or if
-  /// the log is elsewhere. A reader verifies its open files: a second view could lack the last entries while a writer
-  /// recovers them.
+  /// the log is elsewhere. A reader verifies its open files: reopened files could lack entries while a writer recovers.
   /// - Throws: ``JournalError``, with code `damaged` if the files were replaced by those of another journal.
   private func reopenedFiles() throws(JournalError) -> (log: any EntryLog, format: JournalFormat)? {
     let storage = options.logStorage
@@ -162,8 +160,7 @@ extension Journal {
     return (try storage.open(.read, in: LogPlace(folder, found, options: options)), found)
   }
 
-  /// Records a problem if a layer is of a later entry than the log has now. A layer is only written after its entry is
-  /// durable.
+  /// Records a problem if a layer is of a later entry than the log has. Layers are only written after durable entries.
   private func checkIsNoLoss(
     _ record: FooterFile, _ verifier: inout Verifier<State>
   ) throws(JournalError) {
@@ -245,8 +242,7 @@ extension Journal {
       if !verifier.result.problems.contains(where: { $0.path == error.path }) { verifier.note(error) }
       return
     }
-    // After a crash, HEAD may name an older entry of the log. If HEAD names a newer entry than `expected`, commits have
-    // continued.
+    // After a crash, HEAD may name an older entry of the log. If it names a newer entry, commits have continued.
     guard let mark, mark.revision <= expected.revision else { return }
     do throws(JournalError) {
       guard try Replay<State>(log: log, format: format).head(at: mark.revision).digest != mark.digest else {
