@@ -59,7 +59,7 @@ public final class Journal<State: EventSourced>: Sendable {
   let retention: RetentionThread<State>?
   private let lock: FolderLock?
   let follower: Follower<State>?
-  /// The log of a shared journal, to which other nodes append; nil otherwise.
+  /// The log of a shared journal that is open for writing, to which other nodes append too; nil for other journals.
   package let node: (any MultiWriterLog)?
   let removesFolder: Bool
   /// Whether this is a second instance for a background thread, which closes nothing: see `init(handleOf:)`.
@@ -163,7 +163,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// Creates an empty journal and opens it.
   /// - Parameters:
   ///   - url: the folder to create; its parent must exist.
-  ///   - options: how the journal is kept open.
+  ///   - options: options for the open journal.
   /// - Throws: ``JournalError`` with code `alreadyExists` if something is at `url`, `notFound` if its parent does not
   ///   exist.
   public static func create(at url: URL, options: JournalOptions = JournalOptions()) throws -> Journal {
@@ -240,8 +240,7 @@ public final class Journal<State: EventSourced>: Sendable {
   /// replay more than about a thousand events, a layer of these events is written first, unless they have more than 4
   /// MiB. The next session writes the remaining layers.
   ///
-  /// In a forked child of the process that opened the journal, `close` does nothing. The parent can still use the
-  /// journal.
+  /// In a forked child of the process that opened the journal, `close` does nothing: the journal stays open there.
   /// - Throws: ``JournalError`` if HEAD can't be flushed; the journal is closed nevertheless. Code `wrongUse` if called
   ///   in the body of a commit, or in the progress closure of an erasure or a pruning; the journal then stays open.
   public func close() throws {
@@ -314,7 +313,7 @@ public final class Journal<State: EventSourced>: Sendable {
   ///   - runsOnce: in a shared journal, whether the body must not run more than once. If so, and another node commits
   ///     first, the commit fails with `conflict`.
   ///   - body: changes the draft. It must not commit to this journal. In a shared journal it can run several times,
-  ///     each time on a newer state, until its entry is stored, so its side effects must be repeatable.
+  ///     each time on a newer state, until the entry is stored, so the body's side effects must be repeatable.
   /// - Returns: what the body returned, and the revision.
   /// - Throws: what the body throws, and ``JournalError``. After `outcomeUnknown`, the entry is either wholly stored or
   ///   wholly absent. After any other code, nothing was written: `rejected`, `conflict`, `tooLarge`, `outOfResources`,

@@ -17,8 +17,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let conflict = Code(rawValue: "conflict")
     /// Writing or flushing failed, and the entry is either wholly stored or wholly absent. Close the journal and open
     /// it again: the entry is stored if the journal has the error's ``JournalError/revision``. In a shared journal,
-    /// call ``Journal/catchUp()`` once the server can be reached, and look at that entry: another node may have made
-    /// it.
+    /// call ``Journal/catchUp()`` once the server can be reached, and check who made that entry.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
     /// An earlier write failed. The journal takes no more commits until it is closed and opened again.
     public static let poisoned = Code(rawValue: "poisoned")
@@ -30,7 +29,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let locked = Code(rawValue: "locked")
     /// The named journal, entry or entity does not exist.
     public static let notFound = Code(rawValue: "notFound")
-    /// The requested history was pruned, or another process has erased or pruned it while this reader was open.
+    /// The requested history was pruned before, or was erased or pruned after this reader opened the journal.
     public static let pruned = Code(rawValue: "pruned")
     /// A file or folder already exists where one is to be created.
     public static let alreadyExists = Code(rawValue: "alreadyExists")

@@ -3,21 +3,22 @@ package import Files
 /// Options for opening a journal. The defaults suit nearly all apps.
 public struct JournalOptions: Sendable {
   /// Whether every commit flushes HEAD too, so that a commit takes two flushes. In return, opening detects it if a
-  /// drive has lost the entries of the last second. If false, HEAD is flushed about every second. Every commit flushes
-  /// the entries themselves, whatever this option is.
+  /// drive has lost the entries of the last second. If false, HEAD is flushed about every second. In both cases, every
+  /// commit flushes its entry.
   public var flushesHeadAtEveryCommit: Bool
 
   /// When layers are written, and which past states they keep.
   public var layers: LayerPolicy
 
   /// The most bytes of layers to keep in memory after they were read. Beyond this limit, layers are read again at each
-  /// use, until bytes that were not used lately are dropped. Nil, the default, means about the bytes of the newest
-  /// state in layers, plus 16 MiB for past states, but at most 256 MiB.
+  /// use, until bytes that were not used lately are dropped. Nil, the default, stands for about the bytes that the
+  /// newest state takes in layers, plus 16 MiB for past states, and 256 MiB at most.
   public var cacheByteCount: Int?
 
-  /// How much history is kept; nil keeps all. Older history is pruned in the background when that is due: after opening
-  /// for writing, and after layers were written. If the pruning fails, a notice says why, and the next opening tries
-  /// again. The next backup in one file replaces the earlier backup of that name, and lacks the pruned history.
+  /// How much history is kept; nil keeps all. Older history is pruned in the background while the journal is open for
+  /// writing: after the opening and after layers were written, if enough history is old. If the pruning fails, a notice
+  /// says why, and the next opening tries again. The next backup in one file replaces the earlier backup of that name,
+  /// and lacks the pruned history.
   public var retention: HistoryRetention?
 
   /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. The closure
@@ -72,7 +73,7 @@ public struct JournalOptions: Sendable {
     set { unlisted.logStorage = newValue }
   }
 
-  /// How shared journals are reached; nil in an app that has none.
+  /// Opens the logs of shared journals; nil in an app that has none.
   package var sharedLogs: (any SharedLogs)? {
     get { unlisted.sharedLogs }
     set { unlisted.sharedLogs = newValue }

@@ -87,8 +87,7 @@ final class CurrentLog<State: EventSourced>: Sendable {
   /// Raised by one when a pause begins and when it ends, so it is odd during a pause.
   var pauseCount: Int { pauses.load(ordering: .sequentiallyConsistent) }
 
-  /// Replaces the log with the one that `body` returns; after an error, the old log stays. Called with the write lock
-  /// held.
+  /// Replaces the log with the one that `body` returns; after an error, the old log stays. Needs the write lock.
   /// - Parameter publish: shows the version of the new log to readers.
   func replace<Result>(
     by body: (OpenLog<State>) throws -> (OpenLog<State>, Result), then publish: (Result) -> Void
@@ -107,8 +106,7 @@ final class CurrentLog<State: EventSourced>: Sendable {
   func noteUnknownOutcome() { unknown.store(true, ordering: .sequentiallyConsistent) }
 
   /// Waits for the turn to replace the log, and runs `body` with it.
-  /// - Throws: ``JournalError`` with code `closed` if the journal is being closed, `wrongUse` if the caller has the
-  ///   turn.
+  /// - Throws: ``JournalError`` with code `closed` if the journal is closing, `wrongUse` if the caller has the turn.
   func withTurn<Result>(_ body: () throws -> Result) throws -> Result {
     try checkHasNoTurn("can't erase or prune")
     return try turn.take { _ in

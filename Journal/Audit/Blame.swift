@@ -23,7 +23,7 @@ public struct Blame: Sendable {
 }
 
 extension Journal {
-  /// Each part of an entity with its value and the entry that set it, in the record's order; nil if it did not exist.
+  /// The parts of an entity in the record's order, each with the entry that set it; nil if the entity did not exist.
   /// - Parameters:
   ///   - entity: the entity.
   ///   - selector: the point in time.

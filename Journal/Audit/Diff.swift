@@ -5,7 +5,7 @@ extension Journal {
   /// `second` may be before `first`. Reads the events between the points, and each changed entity's earlier record.
   /// - Throws: ``JournalError`` with code `notFound` if a selector names no point in time, `pruned` if the point was
   ///   pruned.
-  /// - Complexity: grows with the number of events between the two, not with the journal.
+  /// - Complexity: grows with the number of events between the two points, not with the journal.
   public func diff(
     from first: RevisionSelector, to second: RevisionSelector = .head()
   ) throws -> [EntityDifference] {

@@ -43,8 +43,7 @@ public struct EntityChange: Sendable {
     return version.parts(changedBy: update)
   }
 
-  /// The record to make a label from: after the event, or before a deletion, without large attributes that no label
-  /// uses.
+  /// The record to make a label from: after the event or before a deletion, without large attributes.
   package var labelRecord: EntityRecord? {
     event.change.applied(to: version.labelRecord) ?? version.labelRecord
   }
@@ -54,8 +53,7 @@ public struct EntityChange: Sendable {
 }
 
 extension Journal {
-  /// The history of an entity, newest change first; empty if it never existed. All pruned history is one change, the
-  /// last.
+  /// The history of an entity, newest change first; empty if it never existed. Pruned history is one change, the last.
   ///
   /// Each event has the revision of the previous one, so the call follows a linked list through the log. To read a long
   /// history in parts, pass ``EntityChange/previous`` of the last change as the next `selector`, until it is 0.
@@ -173,8 +171,7 @@ extension Journal {
       revision: revision)
   }
 
-  /// The revision of an entity's newest event at or before a revision, even if its entry was pruned; 0 if there is
-  /// none.
+  /// The revision of an entity's newest event at or before a revision, even if it was pruned; 0 if there is none.
   func newestEvent(of entity: EntityKey, atOrBefore revision: Revision) throws(JournalError) -> Revision {
     var found = state.revision(of: entity)
     try chain.faults.check()

@@ -1,5 +1,5 @@
 extension Journal {
-  /// An entity as of a point in time, as in `state(asOf:)`, but without a rebuilt state; nil if it did not exist.
+  /// An entity as of a point in time; nil if it did not exist. Unlike `state(asOf:)`, this rebuilds no state.
   ///
   /// Each event has the revision of the previous one, so the call follows the events of the entity back from the newest
   /// and replays nothing else. If the events are many, layers are read instead.
@@ -97,7 +97,7 @@ extension Journal {
     return isErased
   }
 
-  /// Calls `body` with the events of an entity, backwards from that at `revision`, until it returns false or none is
+  /// Calls `body` with an entity's events, backwards from that at `revision`, until `body` returns false or none is
   /// left.
   ///
   /// All pruned history is one event, the last: an add, or a deletion.
@@ -125,7 +125,7 @@ extension Journal {
       if asksLayers, steps == Self.stepsBeforeLayers { layers = chain.start(atOrBefore: revision) }
       if let known = layers, revision <= known.revision {
         let row = known.state.row(of: entity)
-        // The row is also nil if a layer can't be read, which this reports.
+        // `row` is also nil if a layer can't be read. In this case, `check()` throws.
         try chain.faults.check()
         if let row { return try pass(.add(row.record), row) }
         layers = nil

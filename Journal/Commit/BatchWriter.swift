@@ -3,7 +3,7 @@ import Locks
 /// Makes batches durable, one after the other.
 ///
 /// The thread of a batch's first commit leads the batch. A background thread leads batches whose first commit is of a
-/// task or a pipeline, and batches that wait for an earlier one. If the system refuses that thread, the caller's leads.
+/// task or a pipeline, and batches that wait for an earlier one. If the system refuses that thread, the caller leads.
 ///
 /// Safe to use from any thread.
 final class BatchWriter: Sendable {

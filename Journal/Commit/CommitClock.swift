@@ -26,7 +26,7 @@ struct CommitClock {
     // Both dates have years of four digits, so the difference can't overflow.
     let behind = date.microseconds - clockDate.microseconds
     var (base, limit) = given == nil ? (previous ?? now, Self.year) : (now, Self.day)
-    // After an import, the newest entry may have an old date although the clock is right.
+    // After an import, the newest entry may be old although the clock is right, so the last write counts too.
     if given == nil, clockDate.microseconds - base.microseconds > limit, let written = lastWrite() {
       base = max(base, written)
     }

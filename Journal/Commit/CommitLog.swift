@@ -2,7 +2,7 @@ import Locks
 
 /// The log to which commits are appended. In a shared journal, other nodes append to it too.
 ///
-/// ``LocalCommits`` is the implementation for a log of one process. A ``MultiWriterLog`` makes its own.
+/// ``LocalCommits`` is the implementation for a log of one process. A ``MultiWriterLog`` makes another one.
 package protocol CommitLog: Sendable {
   /// Whether other nodes append too, so that bodies may have to run again.
   var isShared: Bool { get }
@@ -13,7 +13,7 @@ package protocol CommitLog: Sendable {
   /// Whether another node has stored the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool
 
-  /// Waits until this node may append the oldest batch, which more commits join meanwhile, because it is still queued.
+  /// Waits until this node may append the oldest batch, which stays in the queue meanwhile for more commits.
   /// - Parameter first: returns the revision of the batch's first entry, or nil if commits are refused.
   /// - Returns: why the batch can't be appended; nil if it can.
   func awaitTurn(before first: () -> Revision?) -> AppendFailure?
@@ -34,7 +34,7 @@ package protocol CommitLog: Sendable {
   /// - Parameter count: the number of entries whose bodies have to run again.
   func bodiesRunAgain(_ count: Int, isTurnReserved: Bool)
 
-  /// Called when one of these bodies has run again, or will not run again.
+  /// Called when one of the bodies that must run again has run, or will not run.
   func hasRunAgain(isQueueEmpty: () -> Bool)
 }
 

@@ -5,7 +5,7 @@ public import Foundation
 /// ```swift
 /// try journal.withPipeline { pipeline in
 ///   for part in parts {
-///     try pipeline.commit(by: "import") { draft in for item in part { try draft.addItem(kind: "find", attributes: item) } }
+///     try pipeline.commit(by: "import") { for item in part { try $0.addItem(kind: "find", attributes: item) } }
 ///   }
 /// }
 /// // Now all of them are durable.

@@ -36,7 +36,7 @@ struct CommitProgress {
   private var limit = batchLimit
   /// Why the pipeline has ended; nil while it takes commits.
   private var failure: JournalError?
-  /// The error of a refused commit, thrown once all earlier batches are durable. If one fails, its error is thrown.
+  /// The error of a refused commit. It is thrown once all earlier batches are durable, unless one of them fails.
   private var refusal: (any Error)?
   /// The queue's withdrawal count when the newest commit was accepted; nil if all earlier commits are durable.
   private(set) var withdrawalCount: Int?
@@ -93,7 +93,7 @@ struct CommitProgress {
   /// Decides the next step if the body did not run, or its entry was not accepted.
   mutating func refused(because error: any Error) throws -> Step {
     guard isPipeline else { throw error }
-    // If an entry of the pipeline was the first that failed, its error says more.
+    // Wait for earlier batches first: if one with an entry of this pipeline failed, its error says more.
     if (error as? JournalError)?.code == .poisoned {
       refusal = error
     } else if !(error is EarlierCommitIsWithdrawn) {
@@ -109,7 +109,7 @@ struct CommitProgress {
     if let prepared {
       self.prepared = nil
       guard let failure else { return .end(prepared) }
-      // If an entry of the pipeline was the first that failed, its error says more.
+      // Wait for earlier batches first: if one with an entry of this pipeline failed, its error says more.
       if isPipeline { return try refused(because: failure.later) }
       return try again(after: failure, of: prepared)
     }

@@ -40,8 +40,7 @@ package struct CommitQueue: Sendable {
   /// its entries are sure to keep their revisions. Entries of a later batch may lose theirs to another node.
   private var isTurnReserved = false
 
-  /// The batch that new entries join. It is not in `closed`, so that the usual case of one batch moves nothing in
-  /// memory.
+  /// The batch that new entries join. It is not in `closed`, so that a single batch, the usual case, is not moved.
   private var last = Work()
   /// The batches before `last`, oldest first.
   private var closed: [Work] = []

@@ -282,10 +282,10 @@ final class Committer<State: EventSourced>: Sendable {
 
   /// Freezes the changes of the newest version above its layers, if no commit is in progress.
   ///
-  /// Also called after a commit without an entry, whose body may have held the write lock when the keeper tried.
+  /// Also called after a commit without an entry: its body may have held the write lock when a layer became due.
   func freezeRest() {
     _ = try? writeLock.takeIfFree { accepted in
-      // Changes in progress are frozen by their own commit or by the next.
+      // If a commit is in progress, that commit or the next one freezes the changes.
       guard accepted.version.head == published.version.head,
         let frozen = accepted.keeper.freezeRest(of: accepted.version)
       else { return }

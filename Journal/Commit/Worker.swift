@@ -1,8 +1,7 @@
 import Dispatch
 import Locks
 
-/// A thread that runs jobs one after the other, at once or after a second. The first job starts it, ``close()`` ends
-/// it.
+/// A thread that runs jobs one after the other, at once or after a second. The first job starts the thread.
 ///
 /// A Dispatch queue would wait forever for a thread that the system refuses, and Dispatch's timers end the process when
 /// no descriptor is left. A `Worker` tells the caller that a job can't be run.
@@ -29,13 +28,13 @@ final class Worker: Sendable {
   private let change = TimedSemaphore(value: 0)
 
   /// Runs a job after all earlier jobs.
-  /// - Returns: false if there is no thread for it.
+  /// - Returns: false if the system refuses the thread, so that the job will not run.
   func run(_ job: @escaping Job) -> Bool {
     handIn { $0.jobs.append(job) }
   }
 
   /// Runs a job after one second. Does nothing if a delayed job is waiting already.
-  /// - Returns: false if there is no thread for it.
+  /// - Returns: false if the system refuses the thread, so that the job will not run.
   func runLater(_ job: @escaping Job) -> Bool {
     if state.withLock({ $0.later != nil }) { return true }
     return handIn { $0.later = (job, .now() + .seconds(1)) }

@@ -71,14 +71,14 @@ package struct EntryPiece: Sendable {
   }
 }
 
-/// An entry that was proven to follow another one, by the other one's digest.
+/// An entry that is proven to follow the entry before it, because it has that entry's digest.
 package struct LinkedEntry {
   package var sealed: SealedEntry
   package let head: Head
   /// The version of the model that wrote the entry.
   let schemaVersion: Int
 
-  /// - Throws: ``JournalError`` with code `damaged` if the entry is altered or does not follow.
+  /// - Throws: ``JournalError`` with code `damaged` if the entry is altered, or does not follow from the one before it.
   init(
     _ entry: EntryDecoder, bytes: [UInt8]? = nil, after head: Head, of journal: JournalID
   ) throws(JournalError) {

@@ -2,7 +2,7 @@ extension Journal {
   /// Reads and checks the entries up to `last` in order, and passes them to `body` in pieces, with the blobs they name.
   /// - Parameter head: the entry before the first one to read. If `head` is the base of a pruned history, the first
   ///     piece has the blobs of its state and no entries.
-  /// - Throws: ``JournalError`` with code `damaged` and the first revision that is missing or altered, or whose entry
+  /// - Throws: ``JournalError`` with code `damaged` at the first missing or altered entry, or if the entry at the end
   ///   is not `last`; `pruned` if another process has replaced the log.
   package func readPieces(
     after head: Head, through last: Head, _ observer: CopyObserver,

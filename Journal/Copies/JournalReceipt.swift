@@ -78,7 +78,7 @@ extension Journal {
   public var receipt: JournalReceipt { JournalReceipt(id: id, head: head) }
 
   /// The receipt of the original journal at the latest run of this backup; nil if this is not a backup.
-  /// - Throws: ``JournalError`` if it can't be read.
+  /// - Throws: ``JournalError`` if the receipt can't be read.
   public func backupReceipt() throws -> JournalReceipt? { try JournalReceipt.read(in: folder) }
 
   /// Whether this journal has the history of a receipt, unchanged.

@@ -126,7 +126,7 @@ package final class LogReplacement {
       path: cause.path, cause: cause)
   }
 
-  /// Undoes the preparations of the exchange, and removes the new log. After a failure, the next opening does that.
+  /// Undoes the preparations of the exchange, and removes the new log. After a failure, the next writer does this.
   private func withdraw() {
     try? copy.close()
     do throws(JournalError) {

@@ -5,7 +5,7 @@ public import Foundation
 public struct PruningReport: Sendable {
   /// The new beginning of the history: the state of this revision and all later entries are kept.
   public let base: Head
-  /// The number of entries that were removed, or in a dry run would be.
+  /// The number of entries that were removed or, in a dry run, would be removed.
   public let entryCount: Int
   /// The number of bytes of these entries.
   public let entryByteCount: Int

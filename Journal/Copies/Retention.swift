@@ -63,7 +63,7 @@ extension Journal {
     return nil
   }
 
-  /// The number of gaps in a row that a wrong clock does not make.
+  /// The number of gaps in a row that can't be due to a wrong clock.
   private static var trustedGapCount: Int { 8 }
 
   /// The date from which the period is counted back, by the clock dates of the entries; nil if these do not show it.
@@ -102,8 +102,7 @@ extension Journal {
 /// Safe to use from any thread.
 final class RetentionThread<State: EventSourced>: Sendable {
   private struct Progress: Sendable {
-    /// Nil before `begin`, after `end`, and after a failure: too much history is no damage, so the next opening tries
-    /// again.
+    /// Nil before `begin`, after `end`, and after a failure, because only the next opening tries again.
     var journal: Journal<State>?
     var isRunning = false
     /// The revision at which to look again. A look reads entries, so earlier looks are not worth their cost.
@@ -122,7 +121,7 @@ final class RetentionThread<State: EventSourced>: Sendable {
     look()
   }
 
-  /// Prunes if that is due.
+  /// Prunes on a background thread, if that is due and no pruning is in progress.
   func look() {
     let journal = progress.withLock { progress -> Journal<State>? in
       guard !progress.isRunning, let journal = progress.journal, journal.head.revision >= progress.nextLook

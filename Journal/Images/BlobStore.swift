@@ -315,8 +315,7 @@ public final class BlobWriter {
     }
   }
 
-  /// Flushes the bytes and names the file by its digest. Call it once; after a failure, write the blob with a new
-  /// writer.
+  /// Flushes the bytes and names the file by its digest. Call it once. After a failure, use a new writer.
   /// - Throws: ``JournalError`` if the bytes can't be written.
   public func finish() throws -> Blob {
     try store.checkIsOpen()

@@ -32,7 +32,7 @@ package final class LayerChain: Sendable {
   /// The entry up to which history was pruned; nil if no history was pruned.
   var base: Head? { format.base?.head }
   private let options: JournalOptions
-  /// Bounds the pages of layers that are in memory.
+  /// The limit for all pages of layers in memory.
   private let pageQuota: PageQuota
   private let known: Lock<Known>
 
@@ -279,8 +279,7 @@ package final class LayerChain: Sendable {
     }
   }
 
-  /// Removes files that a crash has left, and layers that were replaced, are damaged, or are another model's, but no
-  /// snapshots.
+  /// Removes files that a crash has left, and layers that were replaced, are damaged, or are another model's.
   func removeStrays() throws(JournalError) {
     guard let snapshots = try folder.openSnapshots() else { return }
     let layers = layers

@@ -3,8 +3,8 @@ import Locks
 /// Snapshots are taken and dropped by requests that the thread of layers runs.
 extension LayerKeeper {
   /// Writes a snapshot of a state, and returns when the file and its footer are durable.
-  /// - Parameter isNewest: whether the state is the newest one. If so, a layer of all later changes is requested too,
-  ///   so that the next opening has nothing to replay, whatever the policy is.
+  /// - Parameter isNewest: whether the state is the newest one. If so, a layer of all changes that are in no layer is
+  ///   requested too, so that the next opening has nothing to replay.
   /// - Throws: ``JournalError`` with code `closed` if the journal is closed in the meantime.
   func take(
     _ version: Version<State>, eventCount: Int, isNewest: Bool, freezing freeze: @escaping Freeze

@@ -23,8 +23,7 @@ public struct LayerPolicy: Hashable, Sendable {
   package var additionsPerEvent = 8
   /// The bytes of events, or of changed records, that make a layer due even after fewer events.
   package var byteCount = 16 << 20
-  /// The most events that are in no layer's file; beyond it, commits wait. ``additionsPerEvent`` additions count as
-  /// one.
+  /// The most events in no layer's file; beyond it, commits wait. ``additionsPerEvent`` additions count as one.
   package var backlogCount = 65_536
   /// The most seconds that a commit waits for layers, so that a slow drive does not stop commits for longer.
   package var stallTimeout = 10

@@ -69,7 +69,7 @@ struct LayerSchedule: Sendable {
   private var requestCount = 0
   /// Whether a layer is requested of all changes that are in no layer, even if these are few.
   private var isLayerRequested = false
-  /// After a failed write, the durable events or the bytes in no file at which layers are written again; 0 otherwise.
+  /// After a failed write, layers are written again at this number of durable events, or of bytes in no file.
   private var nextAttempt = (eventCount: 0, byteCount: 0)
   /// After a failed merge, the number of durable events at which layers are merged again.
   private var nextMerge = 0
@@ -294,7 +294,7 @@ struct LayerSchedule: Sendable {
     return .merge(run)
   }
 
-  /// Whether `interruption` may return any work now. Cheaper than to list the files and call it.
+  /// Whether `interruption` may return work now. Checked first, because `interruption` needs a list of the files.
   func mayInterrupt(at now: ContinuousClock.Instant) -> Bool {
     guard policy.isAutomatic, phase == .open, !backsOff else { return false }
     return now >= nextInterruption.merge || now >= nextInterruption.write || isBacklogLarge

@@ -56,7 +56,7 @@ public struct RestorePlan: Sendable {
     checked { (plan) throws(JournalError) in plan.result = try PlanResult(of: plan, on: version) }
   }
 
-  /// Returns this plan with the error of `make` as its ``problem``. Ignores plans without changes or with conflicts.
+  /// Returns this plan with the error of `make` as its ``problem``; unchanged if it has no changes, or has conflicts.
   func checked(_ make: (inout RestorePlan) throws(JournalError) -> Void) -> RestorePlan {
     guard !isEmpty, conflicts.isEmpty else { return self }
     var plan = self
@@ -104,8 +104,8 @@ public struct LaterEdit: Hashable, Sendable {
 }
 
 extension Journal {
-  /// Commits the changes of a plan of this journal as one entry. The nodes of a shared journal, and copies with the
-  /// same history, are one journal.
+  /// Commits the changes of a plan as one entry. The plan must be of this journal, of another node of it, or of a copy
+  /// with the same history.
   /// - Parameters:
   ///   - plan: the plan.
   ///   - author: who commits the plan.

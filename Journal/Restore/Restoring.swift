@@ -13,20 +13,19 @@ extension Journal {
   /// deleted entities that it refers to, with the entities that belong to these. An entity that was added since is
   /// deleted, with the entities that belong to it.
   ///
-  /// Restoring an entity that did not exist at the point is mostly a mistake. So if the scope names such an entity, or
+  /// Restoring an entity that did not exist at the point is usually a mistake. So if the scope names such an entity, or
   /// is everything at a point at which nothing existed, the additions are ``RestorePlan/conflicts`` of the plan. If the
   /// result would break a rule of the model, the plan has a ``RestorePlan/problem``.
   /// - Parameters:
   ///   - scope: what to restore.
   ///   - selector: the point in time.
   ///   - fields: the parts to restore, of entities that exist now and existed at the point; nil for all parts. Entities
-  ///     that the scope names must exist now. A field number stands for another field in each kind of entity.
+  ///     that the scope names must exist now. The number of a field means a different field in each kind of entity.
   ///   - keepsNew: whether to keep entities and parts that were added since the point.
   ///   - deletesNew: whether to delete entities that the scope names and that did not exist at the point, instead of
   ///     reporting conflicts; with `everything`, whether to delete all entities if none existed.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, if an entity never
-  ///   existed, if an entity's content at the point was erased, or if a named entity is deleted and `fields` is not
-  ///   nil.
+  ///   existed, if an entity's content at the point was erased, or if it is deleted and `fields` is not nil.
   /// - Complexity: as ``state(asOf:)``; for ``RestoreScope/everything``, as ``diff(from:to:)``.
   public func planRestore(
     of scope: RestoreScope, asOf selector: RevisionSelector, fields: Set<FieldKey>? = nil,

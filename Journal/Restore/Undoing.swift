@@ -57,7 +57,7 @@ extension Journal {
       next = nil
       if asksGroup, let group = found.group {
         var rangeCount = 1
-        // The group ends at the author's first entry that is no member, with which the search continues.
+        // The author's first entry that is no member ends the group. The search continues with that entry.
         while let member = try authored.next(where: { _ in true }) {
           let isNew = entries.last.map { $0.revision != member.revision + 1 } ?? false
           let isMember =

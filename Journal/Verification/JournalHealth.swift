@@ -127,7 +127,7 @@ package enum ProblemPlace {
   case receipt
   /// The record of an unfinished erasure or pruning.
   case replacement
-  /// A replacement record of a newer version.
+  /// The record of an unfinished erasure or pruning by a newer version of this library.
   case newerReplacement
 
   package init(of error: JournalError, in folder: JournalFolder) {

@@ -2,7 +2,7 @@
 public struct SharingStatus: Sendable {
   /// The address of the shared log, without a password.
   public let address: String
-  /// How the server makes commits durable; nil if it can't be reached.
+  /// How the server makes commits durable; nil if the server can't be reached.
   public package(set) var summary: String?
   /// Why commits wait now, in a sentence: for example, because no synchronous standby is connected. Nil if commits do
   /// not wait, or if the server does not tell this node's role.

@@ -65,7 +65,7 @@ private struct Subject<State: EventSourced> {
   private var versionCounts: [[Int]] = []
   private var lines: [[[LineVersion]]] = []
 
-  /// If more bytes of a file are in memory, the file is opened again to free them.
+  /// The bytes of a file in memory beyond which the file is opened again, which frees them.
   private static var memoryByteCount: Int { 8 << 20 }
 
   var name: LayerName { record.name }

@@ -33,7 +33,7 @@ final class Follower<State: EventSourced>: Sendable {
   private let isEnding = TimedSemaphore(value: 0)
   private let erasures = Atomic<Int>(0)
 
-  /// What was applied since the state was last backed by new layers.
+  /// The changes that were applied since the state was last backed by new layers.
   private struct Applied {
     var eventCount = 0
     /// The most bytes of changed records before the state is backed by new layers. It exceeds ``manyByteCount`` by the
@@ -65,7 +65,7 @@ final class Follower<State: EventSourced>: Sendable {
   /// Why the follower ended before the journal was closed; nil if it did not.
   var failure: JournalError? { published.failure }
 
-  /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
+  /// - Throws: ``JournalError`` with code `outOfResources` if the system refuses the thread.
   func start() throws(JournalError) {
     try published.follow("the journal", options, isEnding) { [self] () throws(JournalError) in
       let seen = published.version.revision
@@ -168,7 +168,7 @@ extension Published {
   /// - Parameters:
   ///   - subject: what is followed, for messages.
   ///   - isEnding: signaled to end the pause after a shortage, and then the thread.
-  /// - Throws: ``JournalError`` with code `outOfResources` if there is no thread for it.
+  /// - Throws: ``JournalError`` with code `outOfResources` if the system refuses the thread.
   func follow(
     _ subject: String, _ options: JournalOptions, _ isEnding: TimedSemaphore,
     _ step: @escaping @Sendable () throws(JournalError) -> Void

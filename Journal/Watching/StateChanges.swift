@@ -27,7 +27,7 @@ public struct StateChange<State: EventSourced>: Sendable {
 public struct StateChanges<State: EventSourced>: AsyncSequence, Sendable {
   /// The step from one version to a newer one.
   public typealias Element = StateChange<State>
-  /// Never fails.
+  /// The sequence never fails.
   public typealias Failure = Never
 
   let published: Published<State>

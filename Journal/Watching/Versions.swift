@@ -29,7 +29,7 @@ extension Journal {
 public struct Versions<State: EventSourced>: AsyncSequence, Sendable {
   /// A state and the entry that made it.
   public typealias Element = Version<State>
-  /// Never fails.
+  /// The sequence never fails.
   public typealias Failure = Never
 
   let published: Published<State>

@@ -78,8 +78,8 @@ extension Journal where State == Catalog {
   ///   - deleted: whether to search the last records of entities that were deleted by that point in time, instead of
   ///     existing entities. Entities whose last record was pruned or erased are not found.
   /// - Throws: ``JournalError`` with code `notFound` if the selector names no point in time, and the errors of `body`.
-  /// - Complexity: If the query names an entity: O(h) reads of the log for its h events. Otherwise O(n) for the n
-  ///   entities of the kind, of the categories or of the catalog.
+  /// - Complexity: O(h) reads of the log if the query names an entity with h events; otherwise O(n) for the n entities
+  ///   of the kind, of the categories or of the catalog.
   public func find(
     _ query: EntityQuery, asOf selector: RevisionSelector = .head(), deleted: Bool = false,
     _ body: (FoundEntity) throws -> Bool

@@ -169,8 +169,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
 
   /// Throws if a folder in this one can't be moved, and therefore can't be exchanged.
   ///
-  /// Tries to move the folder over one that is not empty, which changes nothing: if the file system can't move the
-  /// folder, it reports that, and otherwise that the target is not empty.
+  /// Tries to move the folder over one that is not empty, which changes nothing: the file system reports either that it
+  /// can't move the folder, or that the target is not empty.
   /// - Parameter occupied: a folder in `other` that is not empty.
   package func checkMoves(_ name: String, over occupied: String, in other: Folder) throws(Failure) {
     try checkName(name)

@@ -10,7 +10,7 @@ package enum System {
     }
   }
 
-  /// The id of this process. A forked child has another one.
+  /// The id of this process. A forked child has a different id.
   package static var process: Int32 { cfiles_process() }
 
   /// Makes a write beyond the process's limit of file sizes an error instead of a fatal signal. If the program handles

@@ -6,7 +6,7 @@ public struct Bisection: Sendable {
   public struct Look: Hashable, Sendable {
     /// The revision of the state.
     public let revision: Revision
-    /// Whether the condition held.
+    /// Whether the condition holds at this revision.
     public let holds: Bool
   }
 

@@ -69,8 +69,7 @@ final class Node<Key: Comparable, Value>: ManagedBuffer<NodeHeader, Key> {
   @inlinable var slots: Int { level == 0 ? Self.leafCapacity : Self.branchCapacity }
 
   /// The minimum of `count`, except at the right edge. A node with fewer is merged with a neighbor or filled from it.
-  /// The minimum is a third, and not a half, so that alternating insertions and removals do not split and merge each
-  /// time.
+  /// The minimum is a third, and not a half, so that alternating insertions and removals do not always split and merge.
   @inlinable var minimum: Int { slots / 3 }
 
   @inlinable var keys: UnsafeMutablePointer<Key> {

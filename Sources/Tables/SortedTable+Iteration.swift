@@ -38,8 +38,8 @@ extension SortedTable: Sequence {
     /// The position in the leaf at which to stop.
     @usableFromInline var limit: Int
 
-    /// - Parameter start: the bound at which the iteration starts; nil for the first key. A reverse iteration needs a
-    ///   bound.
+    /// - Parameter start: the bound at which the iteration starts; nil for the first key, which is not allowed in
+    ///   reverse.
     @inlinable
     init(root: TableNode?, from start: Key?, through end: Key?, isReversed: Bool = false) {
       self.root = root

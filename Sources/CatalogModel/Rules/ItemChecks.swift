@@ -1,6 +1,6 @@
 import Locks
 
-/// The checks that a program has added to a journal. A state shares them with the states that changes make of it.
+/// The checks that a program has added to a journal. States that follow from each other by changes share them.
 final class ItemChecks: Sendable {
   /// Throws if the change of an item is not allowed. `before` or `after` is nil if the item does not exist then.
   typealias Check =

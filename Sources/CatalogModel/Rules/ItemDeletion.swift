@@ -7,8 +7,7 @@ struct ItemDeletion {
   /// The items that lose references, with their new records.
   private(set) var changed: [Int: EntityRecord] = [:]
 
-  /// - Throws: ``JournalError`` with code `rejected` if a remaining item refers to a deleted one by a rule that denies
-  ///   that.
+  /// - Throws: ``JournalError`` with code `rejected` if a remaining item refers to a deleted one by a `deny` rule.
   init(of number: Int, in catalog: Catalog) throws(JournalError) {
     deleted = [number]
     if catalog.rules.isEmpty { return }

@@ -29,7 +29,7 @@ public struct ItemRule<Model: CatalogItem>: Sendable {
     }
   }
 
-  /// The property refers to an existing item. Such a property can't become nil, so with `.nullify`,
+  /// Requires that the property refers to an existing item. Such a property can't become nil, so with `.nullify`,
   /// `Journal.declare(_:by:)` throws `wrongUse`.
   public static func reference<Target: CatalogItem>(
     _ property: any KeyPath<Model, ItemID<Target>> & Sendable, onDelete action: Catalog.Rule.DeleteAction
@@ -41,26 +41,26 @@ public struct ItemRule<Model: CatalogItem>: Sendable {
           + "onDelete" : nil)
   }
 
-  /// The property refers to an existing item, or is nil.
+  /// Requires that the property refers to an existing item, or is nil.
   public static func reference<Target: CatalogItem>(
     _ property: any KeyPath<Model, ItemID<Target>?> & Sendable, onDelete action: Catalog.Rule.DeleteAction
   ) -> ItemRule { ItemRule(.reference(to: Target.kind, onDelete: action), [property]) }
 
-  /// Each element of the property refers to an existing item.
+  /// Requires that each element of the property refers to an existing item.
   public static func reference<Target: CatalogItem, Elements: QueryArray>(
     _ property: any KeyPath<Model, Elements> & Sendable, onDelete action: Catalog.Rule.DeleteAction
   ) -> ItemRule where Elements.Element == ItemID<Target> {
     ItemRule(.reference(to: Target.kind, onDelete: action), [property])
   }
 
-  /// No two items have equal values of these properties. Texts are compared by their bytes, or without case if
-  /// `ignoringCase` is true; numbers by value. Items are not compared if one of the properties is nil, an array or a
-  /// dictionary.
+  /// Requires that no two items have equal values of these properties. Texts are compared by their bytes, or without
+  /// case if `ignoringCase` is true; numbers by value. Items are not compared if one of the properties is nil, an array
+  /// or a dictionary.
   public static func unique(
     _ properties: (any PartialKeyPath<Model> & Sendable)..., ignoringCase: Bool = false
   ) -> ItemRule { ItemRule(.unique(ignoringCase: ignoringCase), properties) }
 
-  /// Each item has the property, even if another program writes the item.
+  /// Requires that each item has the property, even if another program writes the item.
   public static func required(_ property: any PartialKeyPath<Model> & Sendable) -> ItemRule {
     ItemRule(.required, [property])
   }

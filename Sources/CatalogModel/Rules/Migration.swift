@@ -41,8 +41,7 @@ extension Catalog {
 }
 
 extension Journal where State == Catalog {
-  /// Runs the migrations that the journal has not had yet, in order. Each makes a separate entry, with its name as the
-  /// note.
+  /// Runs the migrations that the journal has not had yet, in order. Each makes an entry with its name as the note.
   ///
   /// Call it after opening, with all migrations that the app has ever had. A crash between two migrations is harmless:
   /// the next call runs the remaining ones.

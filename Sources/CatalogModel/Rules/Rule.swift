@@ -21,14 +21,13 @@ extension Catalog {
       /// The attribute is missing, or has the number of an existing item or an array of such numbers. If `to` is not
       /// nil, these items are of the kind `to`.
       case reference(to: String?, onDelete: DeleteAction)
-      /// No two items of the kind have equal values of all the attributes. Items that lack an attribute are not
-      /// compared.
+      /// No two items of the kind have equal values of all attributes. Items that lack one are not compared.
       case unique(ignoringCase: Bool)
       /// Each item of the kind has the attribute, and it is not null.
       case required
       /// A record that the journal has had the migration of this name. It concerns no kind.
       case migration(String, isBreaking: Bool)
-      /// A form that this version of the library does not know, so it can't change items.
+      /// A form that this version of the library does not know. So this version can't change items.
       case unknown(String)
     }
 
@@ -53,7 +52,7 @@ extension Catalog {
   }
 }
 
-// Names of an attribute, and of members inside, are joined with dots only for people.
+// For people only: the names of an attribute and of members inside it are joined with dots.
 extension Catalog.Rule {
   /// The names of the attributes. The name of a dictionary's member has dots: `place.owner`.
   public var attributes: [String] { paths.map { $0.names.joined(separator: ".") } }

@@ -180,7 +180,7 @@ extension Journal {
     return isFound
   }
 
-  /// Rewrites the log of a backup without erased content, and removes images that no entry names any more.
+  /// Rewrites the log of a backup to remove erased content, and removes images that no entry names any more.
   private func rebuild(
     _ backup: ExistingBackup, through last: Head, sharesImages: Bool, _ report: inout BackupReport,
     _ observer: CopyObserver

@@ -14,7 +14,7 @@ struct ErasedWords {
   private(set) var isNew = false
   /// The first lines of the notes of `entries`.
   private var subjects: [Revision: Substring] = [:]
-  /// The compared words of these first lines.
+  /// The first lines in the form in which they are compared: some words, without case and punctuation.
   private var texts: Set<String> = []
   private var wordCounts: Set<Int> = []
   /// The pruned entries that are known to have changed an erased entity.
@@ -37,7 +37,7 @@ struct ErasedWords {
   /// Adds an entry that changed an erased entity. Call ``find(in:)`` for the entry next.
   mutating func touch(_ revision: Revision) { entries.insert(revision) }
 
-  /// Records the texts of an entry of `entries`, and adds an entry that quotes one of them.
+  /// Adds an entry to `entries` if it quotes one of them, and records the texts of each entry in `entries`.
   mutating func find(in entry: EntryDecoder) throws(JournalError) {
     guard let annotation = try entry.annotation(), entries.contains(entry.revision) || isCopy(annotation)
     else {

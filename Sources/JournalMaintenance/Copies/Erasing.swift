@@ -118,7 +118,7 @@ extension Journal {
       /// The newest record of each entity, and the last record of each deleted entity that belonged to another one.
       var records: [EntityKey: EntityRecord] = [:]
       let upcast = upcast
-      /// Records the newest record of an entity, and returns whether the entity is to be erased.
+      /// Keeps the newest record of an entity, and returns whether the entity is to be erased.
       func note(_ entity: EntityKey, _ record: EntityRecord?) -> Bool {
         if let record {
           records[entity] = record

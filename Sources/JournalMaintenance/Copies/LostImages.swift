@@ -12,8 +12,8 @@ extension Journal {
     return Set(try source.blobs().filter { try !target.has($0) }.map(\.digest))
   }
 
-  /// Copies those of the given images that entries up to `last` name to a backup.
-  /// - Parameter images: images that the backup may have lost. Unless there are none, all entries are read.
+  /// Copies images to a backup, if entries up to `last` name them.
+  /// - Parameter images: images that the backup may have lost. If there are any, all entries are read.
   func copyAgain(
     _ images: Set<ContentDigest>, to backup: JournalFolder, through last: Head, sharesImages: Bool,
     _ report: inout BackupReport, _ observer: CopyObserver

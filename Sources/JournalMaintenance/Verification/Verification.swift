@@ -203,7 +203,7 @@ extension Journal {
           revision: min(receipt.revision, expected.revision + 1),
           path: folder.root.path(of: JournalReceipt.fileName)))
     } catch {
-      // Unreadable entries were noted before.
+      // Unreadable entries were recorded before.
       if let error = error as? JournalError, error.revision == nil { verifier.note(error) }
     }
   }
@@ -220,7 +220,7 @@ extension Journal {
       }
       verifier.note(ReplacementRecord.stale(in: folder.root), as: .note)
     } catch {
-      // Unreadable entries were noted before.
+      // Unreadable entries were recorded before.
       guard error.path == folder.root.path(of: ReplacementRecord.fileName) else { return }
       if error.code == .damaged {
         verifier.note(JournalError(.notAJournal, error.message, path: error.path), as: .note)
