@@ -96,8 +96,8 @@ public final class Journal<State: EventSourced>: Sendable {
       return
     }
     follower = nil
-    // If layers were missing, opening may have replayed many events: freeze them into one layer.
     retention = options.logStorage.isTransient ? nil : options.retention.map { RetentionThread($0) }
+    // If layers were missing, opening may have replayed many events: freeze them into one layer.
     let (keeper, version) = LayerKeeper.make(
       folder, format, chain, log, recovery.replayed, published: published, retention: retention,
       options: options)

@@ -17,7 +17,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let conflict = Code(rawValue: "conflict")
     /// Writing or flushing failed, and the entry is either wholly stored or wholly absent. Close the journal and open
     /// it again: the entry is stored if the journal has the error's ``JournalError/revision``. In a shared journal,
-    /// call ``Journal/catchUp()`` once the server can be reached, and check who made that entry.
+    /// call ``Journal/catchUp()`` once the server can be reached, and look whether another node made that entry.
     public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
     /// An earlier write failed. The journal takes no more commits until it is closed and opened again.
     public static let poisoned = Code(rawValue: "poisoned")

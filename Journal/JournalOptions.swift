@@ -16,9 +16,9 @@ public struct JournalOptions: Sendable {
   public var cacheByteCount: Int?
 
   /// How much history is kept; nil keeps all. Older history is pruned in the background while the journal is open for
-  /// writing: after the opening and after layers were written, if enough history is old. If the pruning fails, a notice
-  /// says why, and the next opening tries again. The next backup in one file replaces the earlier backup of that name,
-  /// and lacks the pruned history.
+  /// writing: after the opening and after layers were written, if it is due. If the pruning fails, a notice says why,
+  /// and the next opening tries again. The next backup in one file replaces the earlier backup of that name, and lacks
+  /// the pruned history.
   public var retention: HistoryRetention?
 
   /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. The closure

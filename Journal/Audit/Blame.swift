@@ -52,7 +52,7 @@ extension Journal {
     }
   }
 
-  /// Finds the entry that last set each of some parts of an entity, reading back from its event `newest`.
+  /// For each of some parts of an entity, finds the entry that set it last. Reads back from the event `newest`.
   private func setters(
     of keys: [FieldKey], in entity: EntityKey, from newest: Revision
   ) throws -> [FieldKey: EntryOrigin] {

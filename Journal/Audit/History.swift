@@ -17,7 +17,7 @@ public struct EntityChange: Sendable {
   public let isPruned: Bool
   /// Whether author, note and metadata have been erased, and are therefore empty.
   public let isAnnotationErased: Bool
-  /// The metadata of the entry. That of a restore names the source: see ``RestorePlan/metadata``.
+  /// The metadata of the entry. The metadata of a restore names its source: see ``RestorePlan/metadata``.
   public let metadata: [String: String]
   /// The event.
   public let event: JournalEvent

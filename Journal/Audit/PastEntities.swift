@@ -97,8 +97,7 @@ extension Journal {
     return isErased
   }
 
-  /// Calls `body` with an entity's events, backwards from that at `revision`, until `body` returns false or none is
-  /// left.
+  /// Calls `body` with an entity's events, from the one at `revision` back, until `body` returns false or none is left.
   ///
   /// All pruned history is one event, the last: an add, or a deletion.
   /// - Parameter asksLayers: whether to look the entity up in a layer after ``stepsBeforeLayers`` events. If a layer

@@ -5,7 +5,8 @@ import Synchronization
 /// The commits that one flush makes durable together, and the threads that wait for them.
 ///
 /// One thread leads a batch: it waits for the previous batch, takes this one from the queue, writes it, and wakes the
-/// others. Commits that arrive during a flush join the next batch (group commit). The ``CommitQueue`` has the entries.
+/// waiting threads. Commits that arrive during a flush join the next batch (group commit). The ``CommitQueue`` has the
+/// entries.
 ///
 /// Safe to use from any thread.
 final class CommitBatch: Sendable {

@@ -13,7 +13,8 @@ package protocol CommitLog: Sendable {
   /// Whether another node has stored the bytes of an image.
   func hasImage(_ blob: Blob) throws(JournalError) -> Bool
 
-  /// Waits until this node may append the oldest batch, which stays in the queue meanwhile for more commits.
+  /// Waits until this node may append the oldest batch. The batch stays in the queue meanwhile, so more commits join
+  /// it.
   /// - Parameter first: returns the revision of the batch's first entry, or nil if commits are refused.
   /// - Returns: why the batch can't be appended; nil if it can.
   func awaitTurn(before first: () -> Revision?) -> AppendFailure?

@@ -81,7 +81,7 @@ extension Journal {
     let replacement = try LogReplacement(in: LogPlace(old.folder, old.format, options: options)) {
       (entries) throws(JournalError) in try rewriting.writeBase(in: entries)
     }
-    // If the new layer had a single checkpoint, each past state would be replayed from the beginning.
+    // Keep several checkpoints: with one, each past state would be replayed from the beginning.
     let policy = options.layers
     let keepsMoments = policy.keepsPast && (policy.isAutomatic || !old.chain.layers.isEmpty)
     var new = RewrittenLog(rewriting, replacement, old.chain, policy, keepsMoments: keepsMoments)

@@ -170,8 +170,8 @@ package final class LayerChain: Sendable {
       revision: newest + 1, path: folder.entries)
   }
 
-  /// Reports snapshots that are damaged or from before an erasure, as far as their footers and sizes show. Called when
-  /// the newest erasure is known from the layers and the log.
+  /// Reports snapshots that are damaged or from before an erasure, as far as that shows without reading the files.
+  /// Called when the newest erasure is known from the layers and the log.
   func checkSnapshots(
     through newest: Revision, in log: any EntryLog, isInUse: Bool
   ) throws(JournalError) {

@@ -124,7 +124,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   private func freeze(_ version: Version<State>) -> Version<State> {
     let (eventCount, earlier) = progress.withLock { progress in
-      // The newest moment may belong to this version.
+      // The newest moment may be of this version itself, which becomes the top of the layer.
       let earlier = progress.moments.filter { $0.checkpoint.revision != version.revision }
       progress.moments = []
       return (progress.schedule.eventCount, earlier)

@@ -32,12 +32,12 @@ public struct LayerPolicy: Hashable, Sendable {
   package var backlogByteCount = 64 << 20
   /// The most bytes of events or records, and of merged layers, that closing writes.
   package var closingByteCount = 4 << 20
-  /// The number of layers below which merges wait if commits would soon wait. So an import hardly waits for merges.
+  /// With fewer layers than this, a layer is written before a merge if commits would soon wait: for imports.
   package var layerLimit = 24
   /// The number of layers of about the same size that are merged into one.
   package var fanout = 4
-  /// The most bytes of a file that is read as a whole when it is opened, in about a millisecond. States on such a file
-  /// need no disk, even if the drive is removed.
+  /// A file of at most this many bytes is read as a whole when it is opened, in about a millisecond. States that it
+  /// backs need no disk, even if the drive is removed.
   package var memoryByteCount = 1 << 20
 
   /// Keeps opening and time travel fast. Suits nearly all apps.

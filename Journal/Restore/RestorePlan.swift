@@ -104,7 +104,7 @@ public struct LaterEdit: Hashable, Sendable {
 }
 
 extension Journal {
-  /// Commits the changes of a plan as one entry. The plan must be of this journal, of another node of it, or of a copy
+  /// Commits the changes of a plan as one entry. The plan must be made with this journal, another node of it, or a copy
   /// with the same history.
   /// - Parameters:
   ///   - plan: the plan.

@@ -140,7 +140,7 @@ private struct BackupRecords {
       try images.flush()
       if !piece.entries.isEmpty { try copy.append(piece.entries, head: piece.head) }
       piece = EntryPiece(head: piece.head)
-      // Only now, because dropped records are read again from the copy, which has the piece from now on.
+      // Trimmed only when the copy has the piece, because dropped records are read again from the copy.
       named.trim()
       let reached = piece.head.revision
       try observer(CopyProgress(phase: .copying, done: reached, all: reached))

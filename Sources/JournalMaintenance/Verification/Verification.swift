@@ -139,7 +139,7 @@ extension Journal {
 
   /// The log and FORMAT, opened again by the names of their files; nil if this journal is not open for writing, or if
   /// the log is elsewhere. A reader verifies its open files: reopened files could lack entries while a writer recovers.
-  /// - Throws: ``JournalError``, with code `damaged` if the files were replaced by those of another journal.
+  /// - Throws: ``JournalError``, with code `damaged` if the files are missing, or are not this journal's any more.
   private func reopenedFiles() throws(JournalError) -> (log: any EntryLog, format: JournalFormat)? {
     let storage = options.logStorage
     if !isOpenForWriting || node != nil || storage.isTransient { return nil }
