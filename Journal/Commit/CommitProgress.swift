@@ -29,8 +29,8 @@ struct CommitProgress {
 
   // The state of a pipeline.
 
-  /// The batches that may not be durable yet, oldest first, each with the revision of the pipeline's first entry in it.
-  /// The revision is nil if the pipeline has no entry there, and its bodies have only read entries of other callers.
+  /// The batches that may not be durable yet, oldest first. `first` is the pipeline's first revision in the batch; nil
+  /// if the pipeline has no entry in the batch, and its bodies have only read what entries of other callers changed.
   private var batches: [(batch: CommitBatch, first: Revision?)] = []
   /// The number of batches that may be outstanding when the next body runs.
   private var limit = batchLimit

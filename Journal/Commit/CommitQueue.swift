@@ -33,7 +33,7 @@ package struct CommitQueue: Sendable {
     let endsCommits: Bool
   }
 
-  /// The most bytes of a batch, unless a single entry has more. The limit bounds the memory of a batch.
+  /// The most bytes of a batch, to bound its memory. A single larger entry or a reserved turn may exceed it.
   private let batchByteLimit: Int
   private let appendByteLimit: Int
   /// Whether the turn to append is reserved for the next batch. That batch may then be as large as an append, because

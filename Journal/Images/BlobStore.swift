@@ -251,7 +251,7 @@ public final class BlobStore: Sendable {
 
   // MARK: Removing
 
-  /// Begins to record added and found images, which an erasure or a pruning must keep, until ``endReplacement()``.
+  /// Until ``endReplacement()``, records the images that are added or looked up: an erasure or a pruning keeps them.
   func beginReplacement() { names.withLock { $0.added = [] } }
 
   /// Forgets that the blobs were added: a commit names them, so from now on its entry decides whether they stay.

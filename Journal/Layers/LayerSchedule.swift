@@ -350,7 +350,8 @@ struct LayerSchedule: Sendable {
   /// events or bytes as make a layer due.
   mutating func failed() { backOff() }
 
-  /// Called when layers could not be merged, for example on a nearly full disk. New layers are still written.
+  /// Called when a merge failed, for example on a nearly full disk. Merging waits for more events; if there are
+  /// `layerLimit` layers, writing waits as well.
   mutating func failedToMerge() { nextMerge = stored.eventCount + policy.eventCount }
 
   // MARK: What is due

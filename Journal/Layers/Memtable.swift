@@ -35,7 +35,7 @@ final class Memtable: LayerContents {
       textStarts: start.textCounts)
   }
 
-  /// The changes of a state above its layers since an earlier state that is backed by the same layers.
+  /// The changes that a state has in memory, but only those since an earlier state above the same layers.
   convenience init(
     _ parts: StateParts, since earlier: StateParts, at checkpoint: LayerCheckpoint,
     after start: LayerCheckpoint

@@ -1,4 +1,4 @@
-/// The limit for the pages in memory that the states of a journal read from all layers together.
+/// The limit for all pages that the states of a journal keep in memory, summed over all layers.
 enum PageBudget {
   /// The lowest limit: below it, the same pages would be read again and again.
   private static let leastByteCount = 256 << 10

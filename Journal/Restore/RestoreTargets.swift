@@ -14,7 +14,7 @@ struct RestoreTargets<State: EventSourced> {
     self.past = past
   }
 
-  /// Sets the target of an entity; nil deletes it.
+  /// Sets the record that an entity is to get; nil if the entity is to be deleted.
   mutating func set(_ entity: EntityKey, _ record: EntityRecord?) { records[entity] = .some(record) }
 
   func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }

@@ -88,7 +88,7 @@ enum OrderText {
     return (Array(text.prefix(length)), Array(text.dropFirst(length)))
   }
 
-  /// The next integer, or the previous one; nil after the greatest, and before the least.
+  /// The next or the previous integer; nil if there is none, or if it would be ``least``.
   private static func stepped(_ whole: [UInt8], up: Bool) -> [UInt8]? {
     let (end, restart) = up ? (last, zero) : (zero, last)
     var number = whole

@@ -3,9 +3,9 @@ import Foundation
 
 /// Makes a value of a type, by decoding it from content that is made up on demand.
 ///
-/// Each number, text and date gets content of its own, so that it can be recognized where the value encodes it. All
-/// optionals exist, and all arrays have elements, because a key path through a nil or an empty array can end the process.
-/// For the same reason the content is harmless: short texts and small numbers.
+/// Each number, text and date gets content of its own, by which its key in the encoded value is found. Except in deep
+/// places and in the sample `empty`, optionals exist and arrays have elements, because a key path through a nil or an
+/// empty array can end the process. For the same reason the content is harmless: short texts and small numbers.
 struct SampleDecoder: Decoder {
   fileprivate let source: SampleSource
   let codingPath: [any CodingKey]

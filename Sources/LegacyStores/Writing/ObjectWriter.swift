@@ -256,8 +256,8 @@ final class ObjectWriter {
     return (keyed + numbered.sorted { $0.key < $1.key }.map { ("$\($0.key)", $0.value) }, [])
   }
 
-  /// Whether objects of a class encode nil under a key without a value. An app's decoder may require the keys that all
-  /// objects had. Other keys are omitted, because an app can ask whether an object has them.
+  /// Whether a key without a value is written as nil: all objects of the class had the key, and its values were
+  /// objects. An app's decoder may require such a key.
   private func hasNil(_ key: String, of className: String) -> Bool {
     guard let known = store.classes[className], let form = known.fields[key] else { return false }
     return !LegacyClass.Form.isInline(form) && !known.isOptional(key)
