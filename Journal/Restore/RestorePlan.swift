@@ -134,7 +134,7 @@ extension Journal {
   /// Commits the changes of a plan from a task: suspends instead of blocking a thread while the flush is in progress.
   /// Parameters and errors are those of the blocking `commit`.
   @discardableResult
-  public func commit(
+  nonisolated(nonsending) public func commit(
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
     expecting: [Expectation] = []
   ) async throws -> Commit<Void> {
