@@ -24,7 +24,8 @@ public struct RestorePlan: Sendable {
   public let action: Action
   /// The newest revision when the plan was made. The plan does not consider later entries.
   public var basis: Revision { head.revision }
-  /// The changes that the plan would make, in the order of kinds and numbers; empty if there are none.
+  /// What would change, in the order of kinds and numbers; empty if nothing would. If there are conflicts, what would
+  /// change if the plan were made again with ``LaterEdits/override`` or, for a restore, with `deletesNew`.
   public let changes: [EntityDifference]
   /// The later edits that the plan would undo.
   public let undoes: [LaterEdit]

@@ -84,9 +84,10 @@ extension Journal {
   }
 
   /// Plans to revert entries, newest first, without checking the rules of the model.
+  /// - Parameter known: the entities that the entries changed, if they were read already.
   private func planRevert(
     of entries: [Entry], _ later: LaterEdits, action: RestorePlan.Action, note: RevertNote,
-    metadata: [String: String], on preview: Preview<State>
+    metadata: [String: String], on preview: Preview<State>, _ known: [RevertedEntity]? = nil
   ) throws -> RestorePlan {
     let newest = preview.version
     let own = Set(entries.map(\.revision))
@@ -100,7 +101,7 @@ extension Journal {
         // Other entries added and deleted the entity between the reverted ones.
         return try state(asOf: .revision(max(newest.state.revision(of: entity), 1) - 1))
       }, later)
-    let touched = try touchedEntities(of: entries, own, on: preview)
+    let touched = try known ?? touchedEntities(of: entries, own, on: preview)
     for entity in touched { reversal.revert(entity) }
     let entities = touched.map(\.entity)
     let asked = reversal.targets
@@ -141,10 +142,16 @@ extension Journal {
       }
       undoes.sort { ($1.revision, $0.entity) < ($0.revision, $1.entity) }
     }
+    let conflicts = later == .refuse ? reversal.conflicts.merged() : []
+    if !conflicts.isEmpty {
+      changes =
+        try planRevert(
+          of: entries, .override, action: action, note: note, metadata: metadata, on: preview, touched
+        ).changes
+    }
     try chain.faults.check()
     return RestorePlan(
-      action: action, changes: changes, undoes: undoes,
-      conflicts: later == .refuse ? reversal.conflicts.merged() : [],
+      action: action, changes: changes, undoes: undoes, conflicts: conflicts,
       note: note.text(of: entries), metadata: metadata, journal: id, head: newest.head,
       coversEverything: false)
   }

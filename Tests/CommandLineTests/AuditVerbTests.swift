@@ -312,10 +312,26 @@ import Testing
           """)
       #expect(try journal("redo", path, "--by", "zoe").code == 0)
       try commit(#""age":4"#, by: "eve")
+      // What is refused is shown as --force would do it, also in the fields that conflict.
       let refused = try journal("undo", path, "--by", "zoe")
       #expect(refused.code == 1)
-      #expect(refused.output.contains("undoing entries 4,6 would change 1 entity"), "\(refused)")
+      #expect(
+        refused.output.hasPrefix(
+          """
+          undoing entries 4,6 with --force would change 1 entity, but later edits conflict; nothing was written
+
+          ~ item:1  blue cup
+              age: 4 → 212.5
+              color: "blue" → (none)
+
+          Conflicting later edits:
+          """), "\(refused)")
       #expect(refused.error.contains("entries 4,6 were not undone: later edits"), "\(refused)")
+      let changes = try journal("undo", path, "--by", "zoe", "--dry-run", "--json").output.split(
+        separator: ",\"undoes\"")[0]
+      #expect(changes.contains(#""age":{"old":4,"new":212.5}"#), "\(changes)")
+      let forced = try journal("undo", path, "--by", "zoe", "--force", "--dry-run", "--json").output
+      #expect(forced.hasPrefix(changes), "\(forced)")
     }
   }
 
@@ -389,7 +405,7 @@ import Testing
       try expect(
         ["restore", "image:1", "--at", "1"], in: path,
         prints: """
-          restoring revision 1 would change 1 entity, but later edits conflict; nothing was written
+          restoring revision 1 with --force would change 1 entity, but later edits conflict; nothing was written
 
           - image:1  cup.png
               item: item:1 (blue cup)
@@ -548,8 +564,9 @@ import Testing
         ["revert", "1", "--dry-run", "--json"], in: path,
         prints: #"""
           {"revision":null,"dryRun":true,"changes":[{"entity":"category:1","operation":"delete",\#
-          "changes":{"@name":{"old":"Cups"},"@color":{"old":"#FF8000FF"}}},{"entity":"item:1","operation":"update",\#
-          "changes":{"@category":{"old":1}}}],"undoes":[],\#
+          "changes":{"@name":{"old":"Cups"},"@color":{"old":"#FF8000FF"}}},{"entity":"item:1","operation":"delete",\#
+          "changes":{"@kind":{"old":"find"},"@category":{"old":1},"age":{"old":200},\#
+          "name":{"old":"blue cup"}}}],"undoes":[],\#
           "conflicts":[{"revision":3,"date":"2026-08-03T00:00:00.000000Z","author":"ana",\#
           "note":"no place after all","entity":"item:1","fields":["found"]}]}
           """#,

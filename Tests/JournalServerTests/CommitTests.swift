@@ -300,6 +300,15 @@ import Testing
       let refused = try served.post("/api/revert", "{\"revision\":2}")
       #expect(refused.status == 409)
       #expect(try refused.json()["conflicts"]?[0]?["author"] == "eve")
+      // A preview shows what overriding that edit does, and may be confirmed as such.
+      for (path, body) in [("/api/revert", #""revision":2"#), ("/api/undo", #""author":"bob""#)] {
+        let shown = try served.post(path, "{\(body),\"dryRun\":true}").json()
+        let stars = shown["changes"]?[0]?["changes"]?["stars"]
+        #expect(stars?["old"] == 1 && stars?["new"] == 3, "\(shown)")
+        #expect(shown["conflicts"]?[0]?["fields"] == ["stars"])
+        let override = try served.post(path, "{\(body),\"later\":\"override\",\"dryRun\":true}").json()
+        #expect(override["plan"] == shown["plan"] && override["conflicts"] == [])
+      }
       #expect(try served.post("/api/revert", "{\"revision\":2,\"later\":\"keep\"}").status == 201)
       #expect(served.journal.state.item(1)!["title"] == "Dun" && served.journal.state.item(1)!["stars"] == 1)
       #expect(try served.post("/api/restore", "{\"all\":true,\"at\":\"1\"}").status == 201)

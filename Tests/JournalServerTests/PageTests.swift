@@ -210,6 +210,9 @@ struct PageTests {
       try browser.click("#revert")
       try browser.wait("document.querySelector('dialog').innerText.includes('Conflicting')")
       #expect(try browser.run("return document.getElementById('confirm').disabled") as? Bool == true)
+      #expect(
+        try browser.text("return document.querySelector('dialog').innerText").contains(
+          "Overriding what conflicts: 1 entity would change"))
       try browser.press(Browser.Key.escape)
       // A deleted item comes back.
       try served.journal.commit(by: "eve") { try $0.deleteItem(3) }

@@ -37,7 +37,7 @@ async function propose(app, title, path, request, done = () => {}) {
     const isBlocked = plan.conflicts.length > 0;
     const choose = (later, text) => h("button", { type: "button", onclick: () => { request.later = later; preview(); } }, text);
     replace(content,
-      h("p", {}, plan.changes.length ? counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: everything is already as requested."),
+      h("p", {}, plan.changes.length ? (isBlocked ? "Overriding what conflicts: " : "") + counted(plan.changes.length, "entity would change", "entities would change") + ":" : "There is nothing to do: everything is already as requested."),
       plan.changes.slice(0, 50).map((change) => changeBlock(change, { label: plan.labels[change.entity] })),
       plan.changes.length > 50 ? h("p", { class: "faint" }, `… and ${counted(plan.changes.length - 50, "more")}`) : null,
       edits(plan.undoes, "Later edits that it would undo"), edits(plan.conflicts, "Conflicting later edits"),

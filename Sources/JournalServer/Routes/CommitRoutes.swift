@@ -81,8 +81,9 @@ extension Route {
     post(
       path, summary,
       details: details + """
-         With dryRun, the response only shows what would change, and the server need not be editable. If plan is that \
-        of such a response, the request is refused with 409 unless it would do exactly the same.
+         With dryRun, the response only shows what would change, and the server need not be editable. If there are \
+        conflicts, changes are those of later: override. If plan is that of such a response, the request is refused \
+        with 409 unless it would do exactly the same.
         """,
       [
         .header(

@@ -92,7 +92,7 @@ private struct RestoreReport {
         } else if plan.conflicts.isEmpty {
           "dry run: \(plan.note.printable): \(count) would change; nothing was written"
         } else {
-          "\(plan.words.progress) would change \(count), but later edits conflict; nothing was written"
+          "\(plan.words.progress) with --force would change \(count), but later edits conflict; nothing was written"
         }
       try terminal.line(terminal.styled(.bold, head) + "\n")
       let text = ChangeText(terminal: terminal, isFull: isFull)
