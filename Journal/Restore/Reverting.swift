@@ -110,10 +110,12 @@ extension Journal {
     // These entities were added later and depend on one to be deleted, or were deleted later and are needed.
     let others =
       later == .override ? [] : reversal.entitiesChangedForOthers(changes, since: asked, entities)
-    // One conflict for each entity is enough.
+    // One conflict for each entity is enough. An entity that changed last before the entries refers to one that is in
+    // conflict itself.
     let inConflict = Set(reversal.conflicts.map(\.entity))
     for entity in others where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
+      if latest < oldest { continue }
       let events = try laterEvents(
         of: entity, after: own.contains(latest) ? oldest : latest - 1, on: preview)
       guard let event = events.first(where: { !own.contains($0.revision) }) ?? events.first,
