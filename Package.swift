@@ -120,6 +120,8 @@ let package = Package(
       path: "Tests/TestSupport"),
     .target(name: "ForeignNames", path: "Tests/ForeignNames"),
     .target(name: "LogbookModel", dependencies: ["Journaling"], path: "Tests/LogbookModel"),
+    .target(
+      name: "ClubModel", dependencies: ["CatalogModel", "Journaling", "TestSupport"], path: "Tests/ClubModel"),
     .executableTarget(
       name: "DocumentedCode",
       dependencies: ["CatalogModel", "JournalMaintenance", "JournalServer", "PostgresLog"],
@@ -158,13 +160,13 @@ let package = Package(
       dependencies: [
         "EntitySearch", "InMemoryJournals", "JournalMaintenance", "CatalogModel", "JSON", "JournalServer",
         "Journaling", "CBOR", "SHA256", "KeyedArchiving", "PropertyLists", "Tables", "Files", "LevelDB",
-        "Locks", "ForeignNames", "TestSupport",
+        "Locks", "ForeignNames", "ClubModel", "TestSupport",
       ]),
     .testTarget(
       name: "JournalServerTests",
       dependencies: [
-        "JournalMaintenance", "JournalServer", "CatalogModel", "Journaling", "CBOR", "JSON", "SHA256",
-        "Locks", "TestSupport", "journal",
+        "JournalMaintenance", "JournalServer", "CatalogModel", "Journaling", "PostgresLog", "CBOR", "JSON",
+        "SHA256", "Locks", "ClubModel", "TestSupport", "journal",
       ]),
     .testTarget(
       name: "ExamplesTests",

@@ -164,12 +164,19 @@ final class ServedJournal: Sendable {
   func ask(
     _ method: String, _ path: String, _ headers: [String: String?] = [:], body: [UInt8]? = nil
   ) throws -> Answer {
+    try Self.ask(server.port, method, path, headers, body: body)
+  }
+
+  /// Sends a request with the token to any server of this machine.
+  static func ask(
+    _ port: UInt16, _ method: String, _ path: String, _ headers: [String: String?] = [:], body: [UInt8]?
+  ) throws -> Answer {
     var all: [String: String?] = [
-      "Host": host, "Authorization": "Bearer \(Self.token)", "Connection": "close",
+      "Host": "127.0.0.1:\(port)", "Authorization": "Bearer \(Self.token)", "Connection": "close",
       "Content-Length": body.map { "\($0.count)" }, "Content-Type": body == nil ? nil : "application/json",
     ]
     for (name, value) in headers { all[name] = value }
-    let client = try Client(port: server.port)
+    let client = try Client(port: port)
     var head = "\(method) \(path) HTTP/1.1\r\n"
     for case (let name, let value?) in all { head += "\(name): \(value)\r\n" }
     client.send(Array((head + "\r\n").utf8) + (body ?? []))
