@@ -102,6 +102,7 @@ extension Journal {
             // `observer` is not called here, because it may commit.
             try new.add(through: head, of: self) { _ in }
             try new.record(checkpoint, upcast.schema)
+            new.adoptAdditions(of: state)
             return try use(&new, committer)
           } catch {
             if (error as? JournalError)?.code == .outcomeUnknown {
@@ -275,7 +276,9 @@ private struct RewrittenLog<Rewriting: LogRewriting> {
     try prove { _ in }
   }
 
-  /// Fails unless the log that was opened in the place of the old one is this new log.
+  mutating func adoptAdditions(of old: Rewriting.State) { state.adoptAdditions(of: old) }
+
+  /// Fails unless a log that was opened in the place of the old one is this one.
   func checkIs(_ log: any EntryLog, _ format: JournalFormat) throws(JournalError) {
     guard try log.newestRevision() == copy.head.revision,
       try log.head(at: copy.head.revision, format) == copy.head

@@ -88,6 +88,9 @@ public protocol EventSourced: Sendable {
   /// initializer reads all entities, for example to build a ``ValueIndex``, should implement this method. Otherwise
   /// these commits wait until the index is built again.
   func replacing(parts: StateParts) -> Self?
+  /// Takes over what an app has added to another state of the same journal, and no entry records, such as checks. Called
+  /// when an erasure or a pruning of the open journal has replayed its state.
+  mutating func adoptAdditions(of other: Self)
   /// The names of the numbered fields 0, 1, … of a kind's records, which describe them in layers and snapshots.
   static func fieldNames(of kind: EntityKind) -> [String]
 }
@@ -158,6 +161,8 @@ extension EventSourced {
   public init?(parts: StateParts) { return nil }
   /// By default, the state that ``init(parts:)`` makes.
   public func replacing(parts: StateParts) -> Self? { Self(parts: parts) }
+  /// By default, there is nothing to take over.
+  public mutating func adoptAdditions(of other: Self) {}
   /// By default, there are no names.
   public static func fieldNames(of kind: EntityKind) -> [String] { [] }
 

@@ -56,6 +56,12 @@ extension Catalog {
     return catalog
   }
 
+  /// Takes over the checks and the declarations of indexes. The indexes themselves have values that may be erased here.
+  public mutating func adoptAdditions(of other: Catalog) {
+    itemChecks = other.itemChecks
+    indexCache.adoptDeclarations(of: other.indexCache)
+  }
+
   /// The names of the fields of the schema, as written in JSON.
   public static func fieldNames(of kind: EntityKind) -> [String] {
     switch kind {

@@ -92,4 +92,41 @@ extension OpenErasureTests {
       try journal.close()
     }
   }
+
+  private struct Find: CatalogItem {
+    static let kind = "find"
+    static let indexes = [Index(\.name)]
+    var name: String
+  }
+
+  /// The checks of the app were gone, and so were its indexes from new layers.
+  @Test(arguments: [true, false])
+  func whatAnAppHasAddedToAnOpenJournalStaysAfterAnErasureOrAPruning(isErasure: Bool) throws {
+    var options = JournalOptions()
+    options.layers.eventCount = 16
+    try withJournal(options) { journal, _ in
+      for number in 1...200 { try journal.commit { try $0.insert(Find(name: "\(number)")) } }
+      try journal.state.buildIndexes(of: Find.self)
+      journal.addCheck(of: Find.self) { _, after, _ in
+        if after?.name == "forbidden" { throw JournalError(.rejected, "it is forbidden") }
+      }
+      if isErasure {
+        try journal.erase([.item(1)], reason: "by law")
+      } else {
+        try journal.prune(before: .revision(100))
+      }
+      let error = #expect(throws: JournalError.self) {
+        try journal.commit { try $0.insert(Find(name: "forbidden")) }
+      }
+      #expect(error?.code == .rejected)
+      #expect(journal.state.parts?.declaredIndexes.values.map(\.count) == [1])
+      for number in 1...40 { try journal.commit { try $0.insert(Find(name: "new \(number)")) } }
+      journal.waitForLayers()
+      let name = try #require(journal.state.parts?.declaredIndexes.values.first?.first)
+      #expect(LayeredIndex(journal.state.itemTable, name) != nil)
+      #expect(try journal.state.items(Find.self).filter(\.name == "7").ids == [7])
+      #expect(try journal.state.items(Find.self).filter(\.name == "1").isEmpty == isErasure)
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
+    }
+  }
 }

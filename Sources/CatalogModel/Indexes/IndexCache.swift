@@ -57,6 +57,11 @@ package final class IndexCache: Sendable {
     }
   }
 
+  func adoptDeclarations(of other: IndexCache) {
+    let all = other.declared
+    declarations.withLock { $0 = all }
+  }
+
   // MARK: Lookups
 
   /// An index of a table, or nil while it is being built and the layers lack it.
