@@ -3,14 +3,14 @@ import Foundation
 
 /// Replaces a journal's log atomically by a rewritten log of the same journal.
 ///
-/// 1. The new log is built in the folder `entries.new`, like the log of a new journal. The journal's own log does not
-///    change before the exchange in step 4.
-/// 2. The file `ERASING` names the images that are removed with the old log. After a crash, the next opening for
-///    writing completes or withdraws the replacement.
-/// 3. If the new log has a base, FORMAT announces the base before step 4. But the log decides whether there is a base.
-/// 4. The folder of layers and snapshots, which may have content that the new log lacks, is exchanged with an empty
-///    folder in `entries.new`. Then the two logs are exchanged. After any crash, the journal has the old log or the new
-///    one. If it has the old one, the layers and snapshots are exchanged back.
+/// 1. The new log is built in the folder `entries.new`, like that of a new journal. Until the last step the journal
+///    does not change.
+/// 2. The file `ERASING` names the images that are removed with the old log. The next opening for writing completes
+///    what a crash has interrupted.
+/// 3. If the new log has a base, FORMAT announces it before the last step. The log decides whether there is one.
+/// 4. The layers and snapshots, which may have content that the new log lacks, are exchanged with an empty folder in
+///    `entries.new`, and then the two logs. After any crash, the journal has the old log or the new one. If it has the
+///    old one, the layers and snapshots are moved back.
 ///
 /// The caller holds the journal's lock for writing, and from step 4 on commits to neither log until it has the new one open.
 package final class LogReplacement {
@@ -249,15 +249,19 @@ package final class LogReplacement {
     try building.flush()
   }
 
-  /// Gives the journal back the layers and snapshots that an unfinished replacement has moved to `entries.new`.
+  /// Gives the journal the layers and snapshots that an unfinished replacement has put aside. If that failed at first, the
+  /// journal may have written others since, which stay.
   private static func putSnapshotsBack(_ folder: JournalFolder) throws(JournalError) {
     guard try folder.root.status(of: buildingName)?.kind == .folder,
-      let snapshots = try folder.openSnapshots(), try snapshots.names().isEmpty
+      let snapshots = try folder.openSnapshots()
     else { return }
     let building = try folder.root.folder(buildingName)
-    guard try building.status(of: "snapshots")?.kind == .folder,
-      try !building.folder("snapshots").names().isEmpty
-    else { return }
-    try exchange("snapshots", of: folder, in: building)
+    guard try building.status(of: "snapshots")?.kind == .folder else { return }
+    let aside = try building.folder("snapshots")
+    for name in try aside.names() where try snapshots.status(of: name) == nil {
+      try aside.rename(name, to: name, in: snapshots)
+    }
+    try snapshots.flush()
+    try aside.flush()
   }
 }

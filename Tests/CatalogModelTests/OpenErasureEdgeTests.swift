@@ -1,6 +1,8 @@
 import CatalogModel
+import Files
 import Foundation
 import JournalMaintenance
+import Locks
 import TestSupport
 import Testing
 
@@ -127,6 +129,39 @@ extension OpenErasureTests {
       #expect(try journal.state.items(Find.self).filter(\.name == "7").ids == [7])
       #expect(try journal.state.items(Find.self).filter(\.name == "1").isEmpty == isErasure)
       #expect(try journal.verify(.deep).problems.map(\.description) == [])
+    }
+  }
+
+  /// The layers that were written in the meantime kept the snapshots from being put back, and they were removed.
+  @Test func ifTheExchangeAndItsReversalFailTheSnapshotsAreThereAfterTheNextOpening() throws {
+    let fails = Lock(false)
+    var options = JournalOptions()
+    options.layers.eventCount = 16
+    options.fileHook = { operation in
+      let isExchange = operation.kind == .rename && operation.path.contains("entries.new/")
+      let isFirst =
+        operation.path.hasSuffix("/snapshots") && !operation.path.contains("entries.new/snapshots/")
+      return fails.withLock { $0 } && isExchange && !isFirst ? .fail(EIO) : .proceed
+    }
+    try withJournal(options) { journal, url in
+      for number in 1...50 { _ = try addItem(journal, "cup \(number)") }
+      let snapshot = try journal.takeSnapshot()
+      let progress = once { fails.withLock { $0 = true } }
+      let error = #expect(throws: JournalError.self) {
+        try journal.erase([.item(1)], reason: "by law", progress: progress)
+      }
+      #expect(error?.code == .io, "\(String(describing: error))")
+      #expect(!FileManager.default.fileExists(atPath: snapshot.url.path))
+      for number in 1...50 { _ = try addItem(journal, "jug \(number)") }
+      journal.waitForLayers()
+      try journal.close()
+      fails.withLock { $0 = false }
+      let again = try CatalogJournal.open(at: url)
+      #expect(again.state.itemCount == 100)
+      #expect(try again.snapshots().map(\.revision) == [50])
+      #expect(try again.verify(.deep).problems.map(\.description) == [])
+      try again.erase([.item(1)], reason: "by law")
+      try again.close()
     }
   }
 }
