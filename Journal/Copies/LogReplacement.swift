@@ -213,10 +213,14 @@ package final class LogReplacement {
       try names.flush()
     }
     try keepForeignFiles(of: folder, storage)
-    try removeBuilding(in: folder)
-    try folder.root.flush()
-    // The record is removed last, because it says what is still to be done.
+    let building = try folder.openFolder(buildingName)
+    try building?.removeContents()
+    try building?.flush()
+    // The record goes after all that is still to be done, and before the empty folder, without which another process
+    // takes a record for one that was brought back.
     try folder.root.removeFile(ReplacementRecord.fileName)
+    try folder.root.flush()
+    try removeBuilding(in: folder)
     try folder.root.flush()
   }
 

@@ -248,7 +248,8 @@ package final class Folder<Failure: FileFailure>: Sendable {
     }
   }
 
-  private func removeContents() throws(Failure) {
+  /// Removes what is in this folder. No link is followed.
+  package func removeContents() throws(Failure) {
     for name in try names() {
       if try status(of: name)?.kind == .folder {
         try removeFolder(name)

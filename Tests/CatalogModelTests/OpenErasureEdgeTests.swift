@@ -164,4 +164,46 @@ extension OpenErasureTests {
       try again.close()
     }
   }
+
+  /// Between the removals of the old log and of ERASING, a verification took ERASING for that of an earlier erasure.
+  @Test func anotherProcessFindsNoProblemAtAnyStepOfAnErasure() throws {
+    let isBegun = Lock(false)
+    let url = Lock<URL?>(nil)
+    let steps = Lock(0)
+    let problems = Lock<[String]>([])
+    let writer = Lock<CatalogJournal?>(nil)
+    var options = JournalOptions()
+    options.fileHook = { operation in
+      // Each step of the end, which removes what only the old log had.
+      guard isBegun.withLock({ $0 }), operation.kind == .remove || operation.kind == .syncFolder,
+        let url = url.withLock({ $0 }), let journal = writer.withLock({ $0 }),
+        FileManager.default.fileExists(atPath: "\(url.path)/ERASING"), journal.state.isErased(.item(1))
+      else { return .proceed }
+      isBegun.withLock { $0 = false }
+      defer { isBegun.withLock { $0 = true } }
+      steps.withLock { $0 += 1 }
+      do {
+        try journal.commit { try $0.updateItem(2, set: ["step": .string("\(operation)")]) }
+        let reader = try CatalogJournal.open(at: url, mode: .readOnly)
+        let found = try reader.verify().problems.map { "\(operation): \($0)" }
+        problems.withLock { $0 += found }
+        try reader.close()
+      } catch {
+        problems.withLock { $0.append("\(operation): \(error)") }
+      }
+      return .proceed
+    }
+    try withJournal(options) { journal, place in
+      for number in 1...3 { _ = try addItem(journal, "cup \(number)") }
+      url.withLock { $0 = place }
+      writer.withLock { $0 = journal }
+      isBegun.withLock { $0 = true }
+      try journal.erase([.item(1)], reason: "by law")
+      isBegun.withLock { $0 = false }
+      writer.withLock { $0 = nil }
+      #expect(steps.withLock { $0 } > 5)
+      #expect(problems.withLock { $0 } == [])
+      #expect(!FileManager.default.fileExists(atPath: place.appending(path: "entries.new").path))
+    }
+  }
 }
