@@ -206,4 +206,36 @@ extension OpenErasureTests {
       #expect(!FileManager.default.fileExists(atPath: place.appending(path: "entries.new").path))
     }
   }
+
+  /// What a screen shows loses the erased item, and goes on with what is committed afterwards.
+  @Test(.timeLimit(.minutes(60))) @MainActor func aLiveQueryContinuesAfterAnErasureAndAPruning() async throws
+  {
+    try await withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Finds.journal"))
+      for number in 1...20 {
+        try await journal.commit { try $0.insert(Find(name: number == 3 ? "secret" : "\(number)")) }
+      }
+      let live = try LiveQuery(journal) { try $0.items(Find.self).sorted(by: \.name) }
+      #expect(live.items.count == 20)
+      @MainActor func waits(until names: Set<String>) async throws {
+        var shown = try Set(live.items.values.map(\.name))
+        while shown != names, !Task.isCancelled {
+          await Task.yield()
+          shown = try Set(live.items.values.map(\.name))
+        }
+        #expect(shown == names)
+      }
+      var names = Set((1...20).map { "\($0)" })
+      names.remove("3")
+      _ = try await journal.read { try $0.erase([.item(3)], reason: "by law") }
+      try await waits(until: names)
+      try await journal.commit { try $0.insert(Find(name: "after the erasure")) }
+      try await waits(until: names.union(["after the erasure"]))
+      _ = try await journal.read { try $0.prune(before: .revision(10)) }
+      try await journal.commit { try $0.update(ItemID<Find>(1)) { $0.name = "after the pruning" } }
+      names.remove("1")
+      try await waits(until: names.union(["after the erasure", "after the pruning"]))
+      try await journal.read { try $0.close() }
+    }
+  }
 }

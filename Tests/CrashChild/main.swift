@@ -12,6 +12,7 @@
 // - short JOURNAL: follows the journal without a free file descriptor (`ShortFollower`).
 // - bank NODE NAME THREADS FIRST-TURN SEED: runs a node of a shared journal (`BankNode`).
 // - load JOURNAL SECONDS SEED: writes and reads a journal from many threads (`LoadedBank`).
+// - short-replacement JOURNAL erase|prune COUNT: replaces the log with at most COUNT descriptors (`ShortReplacement`).
 // - erase JOURNAL NUMBER, prune JOURNAL NUMBER: is killed before a file operation (`KilledErasure`).
 // - cascade JOURNAL SEED: deletes items by cascade and undoes that, until it is killed (`CascadeWriter`).
 // - backup JOURNAL BACKUP: updates a backup again and again while others write, and prints
@@ -28,6 +29,17 @@ if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "descriptors",
 {
   do {
     try Shortage(url: URL(fileURLWithPath: CommandLine.arguments[2]), descriptors: count).run()
+    exit(0)
+  } catch { fail("\(error)") }
+}
+if CommandLine.arguments.count == 5, CommandLine.arguments[1] == "short-replacement",
+  let count = Int(CommandLine.arguments[4])
+{
+  do {
+    try ShortReplacement(
+      url: URL(fileURLWithPath: CommandLine.arguments[2]), isErasure: CommandLine.arguments[3] == "erase",
+      descriptors: count
+    ).run()
     exit(0)
   } catch { fail("\(error)") }
 }

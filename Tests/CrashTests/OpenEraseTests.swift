@@ -72,6 +72,80 @@ extension Battery {
       return counts
     }
 
+    /// It sees every entry once and in order, with the digest that the entry has after the erasures too.
+    @Test func aFollowerInAnotherProcessContinuesAcrossErasuresAndEndsOrContinuesAtAPruning() throws {
+      try withFolderInMemory { folder in
+        let url = URL(fileURLWithPath: "\(folder)/Log.journal")
+        let journal = try Journal<Logbook>.create(at: url, options: JournalOptions(layers: .many))
+        let follower = try Child(["follow", url.path, "0"])
+        var seen: [String] = []
+        for turn in 1...24 {
+          try journal.commit(by: "ana", note: "turn\(turn)") { try $0.write(turn, "text \(turn)") }
+          // Sometimes it is behind when the log is replaced, and sometimes it has seen all.
+          if turn % 8 == 0 {
+            let last = journal.head.revision
+            seen += try follower.lines(until: { $0.hasPrefix("\(last) ") })
+          }
+          if turn % 4 == 0 { try journal.erase([.page(turn - 1)], reason: "by law") }
+        }
+        let last = journal.head.revision
+        seen += try follower.lines(until: { $0.hasPrefix("\(last) ") })
+        #expect(seen.count == last)
+        for (index, line) in seen.enumerated() {
+          let words = line.split(separator: " ")
+          #expect(words[0] == "\(index + 1)")
+          #expect(try words[1] == journal.entry(at: index + 1).digest.hex)
+        }
+        try journal.prune(before: .revision(10))
+        try journal.commit(by: "ana", note: "afterwards") { try $0.write(1, "afterwards") }
+        let newest = journal.head
+        do {
+          let rest = try follower.lines(until: { $0.hasPrefix("\(newest.revision) ") })
+          #expect(rest.map { $0.split(separator: " ")[0] } == ["\(last + 1)", "\(newest.revision)"])
+          _ = try follower.kill()
+        } catch {
+          #expect("\(error)".contains("open it again"), "\(error)")
+        }
+        let again = try Child(["follow", url.path, "\(last)"])
+        let rest = try again.lines(until: { $0.hasPrefix("\(newest.revision) ") })
+        #expect(rest.last?.contains(newest.digest.hex) == true)
+        _ = try again.kill()
+        try journal.close()
+      }
+    }
+
+    /// The step that needs one descriptor more than there are fails, wherever it is, and the journal continues.
+    @Test(arguments: [true, false])
+    func withTooFewDescriptorsAnErasureOrAPruningFailsAndCanBeRepeated(isErasure: Bool) throws {
+      var random = SeededGenerator()
+      try withFolderInMemory { folder in
+        let pages = try Pages(in: folder, count: 3, &random)
+        var codes: [String: Int] = [:]
+        for count in 4...200 where codes["ok", default: 0] < 4 {
+          let url = try pages.copy("Short.journal")
+          let lines = try Child(
+            ["short-replacement", url.path, isErasure ? "erase" : "prune", "\(count)"]
+          ).end()
+          let answers = Dictionary(
+            uniqueKeysWithValues: lines.map { line in
+              let words = line.split(separator: ": ").map(String.init)
+              return (words[0], words[1])
+            })
+          let code = try #require(answers["short"])
+          codes[code, default: 0] += 1
+          #expect(["ok", "outOfResources", "outcomeUnknown"].contains(code), "\(count): \(lines)")
+          // Only what could not be removed is left to a later opening.
+          #expect(answers["commit"] == "ok" && answers["repeated"] == "ok", "\(count): \(lines)")
+          #expect(answers["verify"] == "ok" && answers["close"] == "ok", "\(count): \(lines)")
+          var run = Run()
+          run.acknowledged[try #require(answers["revision"].flatMap { Revision($0) })] = "afterwards"
+          #expect(try isDone(run, pages, at: url, isErasure: isErasure, "\(count) descriptors"))
+        }
+        print("descriptors of an open \(isErasure ? "erasure" : "pruning"): \(codes)")
+        #expect(codes["ok"] == 4 && codes["outOfResources", default: 0] > 0)
+      }
+    }
+
     @Test(arguments: [true, false])
     func ifAnyOperationFailsTheJournalContinuesOrTakesNoMoreCommits(isErasure: Bool) throws {
       var random = SeededGenerator()
@@ -106,6 +180,55 @@ extension Battery {
       }
     }
 
+    /// The power is lost at any moment, also of the commits during the erasure and afterwards.
+    @Test(arguments: NameModel.allCases, [true, false])
+    func afterAPowerLossAnErasureIsDoneOrNotAndAcknowledgedCommitsAreThere(
+      _ model: NameModel, isErasure: Bool
+    ) throws {
+      var random = SeededGenerator()
+      let findings = Findings()
+      try withFolderInMemory { folder in
+        let root = folder + "/live"
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+        let pages = try Pages(in: root, count: 2, &random)
+        let before = try CrashState(reading: root)
+        let recorder = Recorder()
+        let run = try rewrite(
+          pages, at: pages.url, isErasure: isErasure, recorder.hook, acknowledging: recorder.acknowledge)
+        #expect(run.error == nil && run.acknowledged.count == 2)
+        var enumeration = CrashStates(model, effort: 2, random: SeededGenerator(seed: random.next()))
+        let states = enumeration.all(
+          of: recorder.trace, on: SimulatedDisk(root: root, state: before), isCreated: true
+        ).shuffled(using: &random).prefix(Battery.size(250, long: 20_000))
+        let counts = Lock((done: 0, undone: 0))
+        forEachConcurrently(Array(states), named: \.name) { _, state in
+          let copy = "\(folder)/\(UUID().uuidString)"
+          defer { try? FileManager.default.removeItem(atPath: copy) }
+          do {
+            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+            try CrashState(state).build(in: copy)
+            let url = URL(fileURLWithPath: copy).appendingPathComponent(pages.url.lastPathComponent)
+            let left = Run(
+              acknowledged: run.acknowledged.filter { $0.key <= state.acknowledged }, error: run.error)
+            // What was committed afterwards has the erasure before it.
+            let isLate = left.acknowledged.values.contains("afterwards")
+            let isDone = try isDone(
+              isLate ? left : Run(acknowledged: left.acknowledged, error: ErasureInProgress()), pages,
+              at: url,
+              isErasure: isErasure, state.name)
+            counts.withLock { if isDone { $0.done += 1 } else { $0.undone += 1 } }
+          } catch {
+            findings.note("\(state.name): an error: \(error)")
+          }
+        }
+        print("open power loss, \(model): \(states.count) states, \(counts.withLock { $0 })")
+        #expect(counts.withLock { $0.done > 0 && $0.undone > 0 })
+      }
+      findings.report()
+    }
+
+    private struct ErasureInProgress: Error {}
+
     private struct Run {
       var acknowledged: [Revision: String] = [:]
       var error: (any Error)?
@@ -113,9 +236,10 @@ extension Battery {
 
     /// Erases page 2 or prunes, with a commit in the middle and one afterwards. The hook sees what happens from the
     /// beginning of that on.
-    private func rewrite(_ pages: Pages, at url: URL, isErasure: Bool, _ hook: @escaping FileHook) throws
-      -> Run
-    {
+    private func rewrite(
+      _ pages: Pages, at url: URL, isErasure: Bool, _ hook: @escaping FileHook,
+      acknowledging acknowledge: (Revision) -> Void = { _ in }
+    ) throws -> Run {
       let isBegun = Lock(false)
       let options = JournalOptions(fileHook: { operation in
         isBegun.withLock { $0 } ? hook(operation) : .proceed
@@ -126,6 +250,7 @@ extension Battery {
       func commit(_ note: String) {
         if let commit = try? journal.commit(by: "bob", note: note, { try $0.write(50, note) }) {
           run.acknowledged[commit.revision] = note
+          acknowledge(commit.revision)
         }
       }
       var isCommitted = false
