@@ -92,6 +92,95 @@ struct MigrationTests {
     }
   }
 
+  /// Each version of an app changes its own attributes and keeps those of the others, whichever opened the journal before.
+  @Test func yesterdaysTodaysAndTomorrowsAppsOpenOneJournalInAnyOrder() throws {
+    struct Yesterday: CatalogItem {
+      static let kind = "note"
+      var text: String
+      var color: String?
+    }
+    struct Today: CatalogItem {
+      static let kind = "note"
+      static let rules: [Rule] = [.required(\.text)]
+      static let indexes = [Index(\.stars)]
+      var text: String
+      var stars: Int?
+    }
+    struct Tomorrow: CatalogItem {
+      static let kind = "note"
+      static let rules: [Rule] = [.required(\.body), .unique(\.slug)]
+      enum CodingKeys: String, CodingKey {
+        case body = "text"
+        case stars, slug
+      }
+      var body: String
+      var stars: Double?
+      var slug: String?
+    }
+    var random = SeededGenerator()
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Notes.journal")
+      try CatalogJournal.create(at: url).close()
+      let id = Catalog.Item.ID(1)
+      var expected: [String: FieldValue] = ["text": "0", "color": "red"]
+      func open(_ body: (CatalogJournal) throws -> Void) throws {
+        let journal = try CatalogJournal.open(at: url)
+        try body(journal)
+        #expect(journal.state.item(id)?.attributes == expected)
+        #expect(try journal.verify(.deep).isSound)
+        try journal.close()
+      }
+      try open { journal in try journal.commit { try $0.insert(Yesterday(text: "0", color: "red")) } }
+      for turn in 1...30 {
+        let text = "\(turn)"
+        expected["text"] = .string(text)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0:
+          expected["color"] = random.chance(1, in: 2) ? nil : .string(text)
+          let color = expected["color"]?.string
+          try open { journal in
+            try journal.commit { try $0.update(ItemID<Yesterday>(1)) { ($0.text, $0.color) = (text, color) } }
+            #expect(try journal.state.items(Yesterday.self).filter(\.text == text).count == 1)
+          }
+        case 1:
+          expected["stars"] = .integer(Int64(turn))
+          try open { journal in
+            try journal.declare(Today.self)
+            try journal.commit { try $0.update(ItemID<Today>(1)) { ($0.text, $0.stars) = (text, turn) } }
+            #expect(try journal.state.items(Today.self).filter(\.stars == turn).count == 1)
+          }
+        default:
+          expected["slug"] = .string(text)
+          try open { journal in
+            try journal.declare(Tomorrow.self)
+            try journal.commit { try $0.update(ItemID<Tomorrow>(1)) { ($0.body, $0.slug) = (text, text) } }
+            #expect(try journal.state.items(Tomorrow.self).filter(\.slug == text).count == 1)
+            // An integer that an older app has stored is a number of the newer type, and stays an integer.
+            #expect(
+              try journal.state.value(of: ItemID<Tomorrow>(1))?.stars
+                == expected["stars"]?.integer.map(Double.init))
+          }
+        }
+      }
+      // What yesterday's app writes keeps the rules of tomorrow's.
+      expected["slug"] = "taken"
+      try open { journal in
+        try journal.declare(Tomorrow.self)
+        try journal.commit { try $0.update(ItemID<Tomorrow>(1)) { $0.slug = "taken" } }
+        try journal.commit { try $0.insert(Yesterday(text: "other")) }
+        let error = #expect(throws: JournalError.self) {
+          try journal.commit { try $0.updateItem(2, set: ["slug": "taken"]) }
+        }
+        #expect(error?.code == .rejected)
+        // Tomorrow's type can't read an item whose attribute has another form: the error names both.
+        try journal.commit { try $0.updateItem(2, set: ["stars": "many"]) }
+        let unreadable = #expect(throws: DecodingError.self) { try journal.state.items(Today.self).values }
+        #expect("\(unreadable!)".contains("item:2") && "\(unreadable!)".contains("stars"))
+        #expect(try journal.state.items(Yesterday.self).values.count == 2)
+      }
+    }
+  }
+
   @Test func tomorrowsTypeChangesARuleAndTodaysTypeThenRefusesToWrite() throws {
     let journal = try CatalogJournal.inMemory()
     try journal.declare(Book.self)
