@@ -512,6 +512,25 @@ import Testing
     }
   }
 
+  /// For each object, an export looked for each field of all others in a list of the fields that some lack.
+  @Test func objectsWithManyDifferentFieldsAreExportedInATimeThatGrowsWithTheirNumber() throws {
+    func time(_ count: Int) throws -> Double {
+      try withTemporaryFolder { folder in
+        let rows = (0..<count).map { number in
+          ArchiveNode.Value.node(ArchiveNode(ArchivedClass("Row"), ["column \(number)": .string("x")]))
+        }
+        let journal = try folder.journal()
+        try journal.importStore(
+          .archives([folder.write("rows", ArchiveNode.archive([("root", .array(rows))]))]))
+        return try processorTime {
+          let report = try journal.exportStore(.archive, to: folder.url.appending(path: "out"))
+          #expect(report.items == count)
+        } / .seconds(1)
+      }
+    }
+    #expect(try leastRatio(1_600, to: 200, of: time) < 24)
+  }
+
   @Test func aJournalWithoutToDosWritesNoEmptyLists() throws {
     try withTemporaryFolder { folder in
       let journal = try folder.journal()

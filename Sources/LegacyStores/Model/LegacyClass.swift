@@ -79,15 +79,22 @@ struct LegacyClass: Sendable, Codable {
     for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { note(key, value.form) }
   }
 
-  func isOptional(_ key: String) -> Bool { optional.contains(key) || counts[key].map { $0 < count } ?? false }
+  /// The fields that an export writes as nil where an object has no value, in their order. An app's decoder may require
+  /// the keys that all objects had. Other keys are omitted, because an app can ask whether an object has them.
+  var required: [String] {
+    let optional = optionalFields
+    return order.filter { !optional.contains($0) && !Form.isInline(fields[$0] ?? Form.null) }
+  }
+
+  private var optionalFields: Set<String> { Set(optional).union(counts.filter { $0.value < count }.keys) }
 
   /// Merges what was found about the class later.
   mutating func merge(_ other: LegacyClass) {
     let both = Set(fields.keys).union(other.fields.keys)
     let isDescribed = !fields.isEmpty && !other.fields.isEmpty
+    let known = optionalFields.union(other.optionalFields)
     optional = both.filter { key in
-      isOptional(key) || other.isOptional(key)
-        || isDescribed && (fields[key] == nil || other.fields[key] == nil)
+      known.contains(key) || isDescribed && (fields[key] == nil || other.fields[key] == nil)
     }.sorted()
     let before = counts
     for key in other.order { note(key, other.fields[key] ?? Form.null) }
@@ -100,7 +107,7 @@ struct LegacyClass: Sendable, Codable {
   /// The class as the memory keeps it, without the counts.
   var settled: LegacyClass {
     var settled = self
-    (settled.optional, settled.counts, settled.count) = (order.filter { isOptional($0) }.sorted(), [:], 0)
+    (settled.optional, settled.counts, settled.count) = (optionalFields.sorted(), [:], 0)
     return settled
   }
 

@@ -15,6 +15,7 @@ final class ObjectWriter {
   /// the fingerprint of one of Apple's objects around a picture, such as a `UIImage`.
   private var shared: [Data: ArchiveNode] = [:]
   private var pictures: [Blob: [UInt8]] = [:]
+  private var knownFields: [String: (places: [String: Int], required: [String])] = [:]
   /// Closures that fill the nodes that have no fields yet.
   private var waiting: [() -> Void] = []
   /// All nodes with fields, whose cycles are broken at the end so that they are freed.
@@ -202,32 +203,25 @@ final class ObjectWriter {
     _ node: ArchiveNode, _ className: String, _ fields: [String: FieldValue], _ context: inout Context,
     fixed: [String: ArchiveNode.Value] = [:]
   ) {
-    let known = store.classes[className]
+    let (places, required) = knownFields(of: className)
+    let formOfField = store.classes[className]?.fields
     let forms = fields[Reference.forms]?.dictionary ?? [:]
-    let others = Set(fields.keys).union(fixed.keys)
-      .subtracting([Reference.objectClass, Reference.id, Reference.forms]).subtracting(known?.order ?? [])
+    func wasNil(_ key: String) -> Bool { forms[key]?.string == LegacyClass.Form.null }
+    let keys = Set(fields.keys).union(fixed.keys).union(required)
+      .union(forms.keys.filter { wasNil($0) && places[$0] != nil })
+      .subtracting([Reference.objectClass, Reference.id, Reference.forms])
     var values: [(key: String, value: ArchiveNode.Value)] = []
-    for key in (known?.order ?? []) + others.sorted() {
-      let wasNil = forms[key]?.string == LegacyClass.Form.null
-      let own = wasNil ? nil : forms[key]?.string ?? forms[key]?.objectClass
-      let form = own ?? known?.fields[key]
-      let content: ArchiveNode.Value
+    for key in keys.sorted(by: { (places[$0] ?? .max, $0) < (places[$1] ?? .max, $1) }) {
+      let own = wasNil(key) ? nil : forms[key]?.string ?? forms[key]?.objectClass
+      let form = own ?? formOfField?[key]
       if let value = fixed[key] {
-        content = value
-      } else if let field = fields[key] {
-        // If a field was nil in every file, an empty text is the default of the models.
-        let isStandIn = form == LegacyClass.Form.null && field == ""
-        if isStandIn {
-          content = .null
-        } else {
-          content = encoded(field, as: forms[key], form, &context)
-        }
-      } else if wasNil || hasNil(key, of: className) {
-        content = .null
+        values.append((key, value))
+      } else if let field = fields[key], form != LegacyClass.Form.null || field != "" {
+        values.append((key, encoded(field, as: forms[key], form, &context)))
       } else {
-        continue
+        // If a field was nil in every file, an empty text is the default of the models.
+        values.append((key, .null))
       }
-      values.append((key, content))
     }
     let (keyed, unkeyed) = Self.separated(values)
     // A key may occur twice, with one `$` and with two; the last value counts.
@@ -256,11 +250,13 @@ final class ObjectWriter {
     return (keyed + numbered.sorted { $0.key < $1.key }.map { ("$\($0.key)", $0.value) }, [])
   }
 
-  /// Whether a key without a value is written as nil: all objects of the class had the key, and its values were
-  /// objects. An app's decoder may require such a key.
-  private func hasNil(_ key: String, of className: String) -> Bool {
-    guard let known = store.classes[className], let form = known.fields[key] else { return false }
-    return !LegacyClass.Form.isInline(form) && !known.isOptional(key)
+  /// The position of each field that objects of a class had in the files, and the fields that all of them get.
+  private func knownFields(of className: String) -> (places: [String: Int], required: [String]) {
+    if let known = knownFields[className] { return known }
+    let known = store.classes[className]
+    let places = Dictionary(zip(known?.order ?? [], 0...)) { first, _ in first }
+    knownFields[className] = (places, known?.required ?? [])
+    return (places, known?.required ?? [])
   }
 
   private func archivedClass(_ name: String) -> ArchivedClass {
