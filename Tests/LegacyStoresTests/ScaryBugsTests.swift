@@ -187,9 +187,12 @@ import Testing
       let object = try Made.object(archive.top("data"))
       #expect(object.className == "RWTScaryBugData")
       #expect(try object["legs"]?.integer == 8 && object["title"]?.string == "Old")
+      // The object also had the other values at the top, under `$top`.
+      #expect(try Set(object.keys) == ["title", "rating", "legs", "title2", "seen", "tags"])
       #expect(try archive.top("version")?.integer == 2)
       #expect(
         try Data(contentsOf: folder.url.appending(path: "out/7.scarybug/voice.caf")) == Data("sound".utf8))
+      #expect(try journal.importStore(.scaryBugs(in: folder.url.appending(path: "out"))).updated == 0)
     }
   }
 

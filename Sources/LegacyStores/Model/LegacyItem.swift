@@ -104,6 +104,8 @@ enum Reference {
   static let item = "$item"
   /// The same for a category.
   static let category = "$category"
+  /// In a bug: the other values at the top of its archive.
+  static let top = "$top"
   /// Refers to an image of the item, by its name.
   static let image = "$image"
 

@@ -126,10 +126,10 @@ struct ScaryBugReader {
         top[ObjectReader.key(of: other.name)] = try objects.attribute(other.name, value).marked(form)
       } catch let error as ArchiveError {
         store.problems.append(LegacyProblem("\(name)/\(Self.dataFile): \(other.name)", "\(error)"))
-        item.unreadable.insert("$top")
+        item.unreadable.insert(Reference.top)
       }
     }
-    if !top.isEmpty { item.attributes["$top"] = .dictionary(top) }
+    if !top.isEmpty { item.attributes[Reference.top] = .dictionary(top) }
     if !item.unreadable.isEmpty || !objects.problems.isEmpty {
       store.incompleteFiles.insert("\(name)/\(Self.dataFile)")
     }

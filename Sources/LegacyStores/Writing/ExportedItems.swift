@@ -172,6 +172,7 @@ struct ExportedItems {
     let sources = rows[item.id]?.sources ?? [:]
     let mapping = mapping(className, known, sources)
     var rest = item.attributes
+    rest[Reference.top] = nil
     if item.kind == KnownKind.toDo.name { for name in KnownKind.toDo.others { rest[name] = nil } }
     // Default values that the import added for the models are not exported.
     for (attribute, path) in sources where path.isEmpty && rest[attribute]?.content() == .null {

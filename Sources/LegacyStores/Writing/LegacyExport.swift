@@ -188,7 +188,7 @@ struct LegacyExport {
   private mutating func makeBug(_ id: Catalog.Item.ID, in folder: String, topKey: String) throws {
     guard let item = store.catalog.item(id) else { return }
     var top: [String: FieldValue] = [topKey: Layout.element(ScaryBugReader.list)]
-    top.merge(item["$top"]?.dictionary ?? [:]) { first, _ in first }
+    top.merge(item[Reference.top]?.dictionary ?? [:]) { first, _ in first }
     files.append(
       ExportedFile(
         folder: folder, name: ScaryBugReader.dataFile, content: .bytes(try writer(only: id).archive(top))))
