@@ -7,10 +7,12 @@ import SHA256
 /// since the last one.
 ///
 /// Elements of a list mostly have the same attributes. They share the memory of the names.
-struct Digests: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+struct Digests: Hashable, Sendable {
   /// The names of the attributes, sorted.
   private(set) var names: [String] = []
   private var values: [Data] = []
+
+  init() {}
 
   /// - Parameter known: the lists of names that may be shared.
   init(_ digests: [String: Data], sharing known: inout Set<[String]>) {
@@ -19,10 +21,6 @@ struct Digests: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     // Equal texts can have other bytes.
     names = shared.elementsEqual(own) { $0.utf8.elementsEqual($1.utf8) } ? shared : own
     values = names.compactMap { digests[$0] }
-  }
-
-  init(dictionaryLiteral elements: (String, Data)...) {
-    for (name, digest) in elements { self[name] = digest }
   }
 
   subscript(name: String) -> Data? {

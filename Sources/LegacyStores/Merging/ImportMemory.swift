@@ -24,7 +24,7 @@ struct ImportMemory {
     var className: String
     /// The number of its category in the file.
     var category: CategoryID?
-    var digests: Digests = [:]
+    var digests = Digests()
     /// Its images in the file.
     var images: [String: Picture] = [:]
     /// The keys in the file where they are not those of the class; see ``LegacyItem/sources``.

@@ -47,8 +47,7 @@ final class ArchiveReader {
   private(set) var images: [LegacyImage] = []
   private(set) var problems: [LegacyProblem] = []
   var isIncomplete: Bool { problems.contains(where: \.isLoss) }
-  /// What the classes become, and the keys of dictionaries.
-  private var found: [String: LegacyClass] = [:]
+  var classes: [String: LegacyClass] { objects.classes }
 
   /// - Parameters:
   ///   - name: the name of its lists: that of the file, or the path to the data.
@@ -70,12 +69,6 @@ final class ArchiveReader {
     objects.role = { [unowned self] in try role(of: $0) }
     try find(name)
     try convert()
-  }
-
-  var classes: [String: LegacyClass] {
-    var classes = objects.classes
-    classes.merge(found)
-    return classes
   }
 
   private func find(_ name: String) throws {
@@ -354,10 +347,6 @@ final class ArchiveReader {
     let nameKey = mapping.keys["category.name"] ?? survey.key(KnownKind.categoryNameKeys, in: name)
     let colorKey = mapping.keys["category.color"] ?? survey.key(KnownKind.categoryColorKeys, in: name)
     let itemsKey = itemsKey(name)
-    found[name, default: LegacyClass()].kind = LegacyClass.categories
-    for (key, part) in [(nameKey, "$name"), (colorKey, "$color"), (itemsKey, "$items")] {
-      if let key { found[name]?.mapping[key] = part }
-    }
     var category = LegacyCategory(list: pending.list, name: "")
     category.className = name
     var skipped: Set<String> = []
@@ -381,6 +370,10 @@ final class ArchiveReader {
       problems += objects.problems.map { LegacyProblem("\(place), \($0.path)", $0.reason) }
     } catch {
       problems.append(LegacyProblem(place, "\(error)"))
+    }
+    objects.classes[name]?.kind = LegacyClass.categories
+    for (key, part) in [(nameKey, "$name"), (colorKey, "$color"), (itemsKey, "$items")] {
+      if let key { objects.classes[name]?.mapping[key] = part }
     }
     if category.name.isEmpty { category.name = "(unnamed)" }
     return category
@@ -418,8 +411,8 @@ final class ArchiveReader {
     }
     item.category = category ?? owners[object.uid]
     noteProblems(of: pending)
-    found.note(item, plan)
-    if let key = plan.categoryKey { found[object.className]?.mapping[key] = "$category" }
+    objects.classes.note(item, plan)
+    if let key = plan.categoryKey { objects.classes[object.className]?.mapping[key] = "$category" }
     return item
   }
 
@@ -443,7 +436,7 @@ final class ArchiveReader {
     objects.begin()
     let (value, form) = try objects.element("value", pending.value)
     let items = PlainItems([value], list: pending.list, kind: plainKind, mapping: mapping)
-    guard var item = items.item(value, noting: &found) else {
+    guard var item = items.item(value, noting: &objects.classes) else {
       throw LegacyError(.unreadable, "it has no title, so it is not an item")
     }
     if let form { item.attributes[Reference.forms] = ["value": form] }

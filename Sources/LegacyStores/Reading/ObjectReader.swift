@@ -63,7 +63,7 @@ struct ObjectReader {
   var noteLoss: (_ path: String, any Error) -> Void = { _, _ in }
 
   /// The classes found, and how they encode their fields.
-  private(set) var classes: [String: LegacyClass] = [:]
+  var classes: [String: LegacyClass] = [:]
   /// The pictures and large data of the item, to which its attributes refer with `$image`.
   private(set) var images: [LegacyImage] = []
   /// The unreadable parts of the item: the path of keys, and the reason.

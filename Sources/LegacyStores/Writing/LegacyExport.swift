@@ -73,24 +73,13 @@ struct LegacyExport {
   /// Reports the images of items that no field refers to. Archives and property lists have no place for them.
   private mutating func noteOtherImages() {
     for id in store.items where contents.items.contains(id) {
-      let inside = imagesInside(id)
-      for image in store.catalog.images(of: id) where !inside.contains(image.id) {
+      for image in store.catalog.images(of: id) where !contents.images.contains(image.id) {
         problems.append(
           LegacyProblem(
             "image:\(image.id)",
             "no field of item:\(id) refers to it, and only fields are in the file, so it was not written"))
       }
     }
-  }
-
-  private func imagesInside(_ id: Catalog.Item.ID) -> Set<ImageID> {
-    var inside: Set<ImageID> = []
-    for value in (store.catalog.item(id)?.attributes ?? [:]).values {
-      value.forEachValue { value in
-        if let image = value.imageName.flatMap({ contents.find($0, of: id) }) { inside.insert(image.id) }
-      }
-    }
-    return inside
   }
 
   // MARK: Archives and property lists
@@ -193,8 +182,7 @@ struct LegacyExport {
       ExportedFile(
         folder: folder, name: ScaryBugReader.dataFile, content: .bytes(try writer(only: id).archive(top))))
     var names: Set<String> = [ScaryBugReader.dataFile]
-    let inside = imagesInside(id)
-    let outside = store.catalog.images(of: id).filter { !inside.contains($0.id) }.map { image in
+    let outside = store.catalog.images(of: id).filter { !contents.images.contains($0.id) }.map { image in
       (image, picture: ScaryBugReader.pictures.first { $0.value == image.name }?.key)
     }
     // The app finds the two pictures by their names, so these are given first.
@@ -225,6 +213,8 @@ final class ExportContents {
   private let blobs: BlobStore
   /// The items that were written.
   var items: Set<Catalog.Item.ID> = []
+  /// The images to which fields refer that were written.
+  private(set) var images: Set<ImageID> = []
   /// Values that are not of the class that their field had in the files.
   var others: [(item: Catalog.Item.ID?, value: FieldValue, className: String)] = []
   private var failures: [Blob: any Error] = [:]
@@ -237,7 +227,7 @@ final class ExportContents {
   init(_ store: ExportedItems, _ blobs: BlobStore) { (self.store, self.blobs) = (store, blobs) }
 
   /// The image that a field of an item refers to. An imported image may have another name in the journal.
-  func find(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
+  private func find(_ name: String, of item: Catalog.Item.ID) -> Catalog.Image? {
     let known = store.rows[item]?.images[name].flatMap { store.catalog.image($0.image) }
     if let known, known.item == item { return known }
     if named?.item != item {
@@ -255,9 +245,12 @@ final class ExportContents {
   /// The blob of an image that a field refers to. Nil, and a problem, if there is no such image.
   func blob(_ name: String, of item: Catalog.Item.ID?) -> Blob? {
     guard let item else { return nil }
-    if let blob = find(name, of: item)?.blob { return blob }
-    missing[item, default: []].insert(name)
-    return nil
+    guard let image = find(name, of: item) else {
+      missing[item, default: []].insert(name)
+      return nil
+    }
+    images.insert(image.id)
+    return image.blob
   }
 
   /// The bytes of a blob. Nil, and a problem, if they can't be read.
