@@ -118,6 +118,18 @@ import Testing
     }
   }
 
+  /// It was exported as an `NSNull` with the dictionary's keys as its fields.
+  @Test func aDictionaryIsOneWhereAnotherObjectHasNSNull() throws {
+    let things = [
+      thing(["info": .node(.null())]), thing(["info": .node(.dictionary(["city": .string("Rome")]))]),
+    ]
+    try roundTrip([("root", .array(things))]) { (archive, _) throws in
+      let found = try Made.objects(of: archive)
+      #expect(try Made.object(found[0]["info"]).className == "NSNull")
+      #expect(try found[1]["info"]?.dictionary?["city"]?.string == "Rome")
+    }
+  }
+
   @Test func oneMutableCollectionInTwoFieldsStaysOne() throws {
     let list = ArchiveNode.array([.string("x")], as: .mutableArray)
     let table = ArchiveNode.dictionary([(key: .string("k"), value: .node(list))], as: .mutableDictionary)

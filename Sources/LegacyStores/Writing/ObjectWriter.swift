@@ -458,9 +458,9 @@ final class ObjectWriter {
     return hasPicture && !isShared ? [className: key].fingerprint : nil
   }
 
-  /// The class for a field whose object has no class any more.
+  /// The class for a field whose object has no class any more. A class without fields, such as `NSNull`, is not one.
   private func customClass(_ form: String) -> String? {
-    store.classes[form] != nil && form != "NSDictionary" && form != "NSMutableDictionary" ? form : nil
+    store.classes[form]?.fields.isEmpty == false && !LegacyClass.Form.isDecimal(form) ? form : nil
   }
 
   private func pairs(
