@@ -16,6 +16,9 @@ final class EntityBlocks: Sendable {
   /// The newest revision of the layer.
   private let revision: Revision
 
+  /// Blocks with more bytes are not copied. Three pages, so that a copy reads four at most.
+  private static let copiedByteCount = 3 * LayerFooter.pageByteCount
+
   /// - Parameters:
   ///   - highest: no entity has a higher number.
   ///   - revision: no version is newer.
@@ -42,7 +45,7 @@ final class EntityBlocks: Sendable {
   /// The entity in its newest version as of a revision, nil if there is no such version.
   func newestRow(_ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow? {
     guard let index = try lastBlock(startingBefore: number, revision + 1) else { return nil }
-    let block = try block(index)
+    let block = try block(index, isCopied: true)
     let chain = try block.chain(toNewest: number, asOf: revision)
     guard let found = chain.last else { return nil }
     var rows = BlockRows(self, keyLists)
@@ -104,13 +107,18 @@ final class EntityBlocks: Sendable {
     }
   }
 
-  fileprivate func block(_ index: Int) throws(ArchiveError) -> EntityBlock {
-    let offset = try directory.row(at: index).2
-    guard offset < UInt64(list.bytes.count) else { throw directory.foreign }
-    let header = try list.header(at: Int(offset))
-    guard header.kind == .data else { throw LayerReader.foreign(at: header.offset) }
+  /// - Parameter isCopied: whether a small block is copied, because its records are read too. A block is read in several
+  ///   places, and each page that is not in memory would be read for each of them.
+  fileprivate func block(_ index: Int, isCopied: Bool = false) throws(ArchiveError) -> EntityBlock {
+    let (start, end) = (try directory.row(at: index).2, try directory.row(at: index + 1).2)
+    guard start < end, end <= UInt64(list.bytes.count) else { throw directory.foreign }
+    let isCopied = isCopied && end - start <= UInt64(Self.copiedByteCount)
+    let list = isCopied ? try list.copy(of: Int(start)..<Int(end)) : list
+    let header = try list.header(at: isCopied ? 0 : Int(start))
+    guard header.kind == .data else { throw LayerReader.foreign(at: Int(start)) }
     return try EntityBlock(
-      index, list.bytes, header.start..<header.start + header.count, highest: highest, revision: revision)
+      index, list.bytes, header.start..<header.start + header.count, offset: Int(start), highest: highest,
+      revision: revision)
   }
 }
 
@@ -141,7 +149,7 @@ private struct BlockRows {
       while start > 0, start != nextPlace, !versions[start].startsOver { start -= 1 }
       return try row(version, versions[start...place], in: block, at: place)
     }
-    let block = try blocks.block(index)
+    let block = try blocks.block(index, isCopied: true)
     self.block = block
     self.index = index
     versions = []

@@ -110,6 +110,15 @@ import Synchronization
     file?.freeUnusedPages(atMost: byteCount) ?? 0
   }
 
+  /// Copies the bytes of a range into memory.
+  ///
+  /// - Throws: as ``withBytes(in:_:)`` does.
+  func copy(of range: Range<Int>) throws(ArchiveError) -> ArchiveBytes {
+    try unsafe withBytes(in: range) { (bytes) throws(ArchiveError) in
+      unsafe ArchiveBytes(count: bytes.count, path: path) { unsafe $0.copyMemory(from: bytes) }
+    }
+  }
+
   /// Calls `body` with the bytes of a range.
   ///
   /// - Throws: `malformed` if the range is not within the bytes; `io` or `damaged` if the file can't be read; what

@@ -17,7 +17,7 @@ public struct PropertyList: Sendable {
   /// The form that the property list was read from.
   public let format: Format
   /// The bytes of the binary property list: the input itself, or a binary form made from XML.
-  public let bytes: ArchiveBytes
+  public private(set) var bytes: ArchiveBytes
   /// The limits with which the property list was opened.
   public let limits: ArchiveLimits
   /// How many objects there are. They are numbered from 0.
@@ -26,7 +26,7 @@ public struct PropertyList: Sendable {
   public let top: Int
 
   /// Where the objects end and the table of their offsets begins.
-  package let objectsEnd: Int
+  package private(set) var objectsEnd: Int
   /// How many bytes an offset in the table has.
   let offsetWidth: Int
   /// How many bytes an object's number in a collection has.
@@ -91,6 +91,16 @@ public struct PropertyList: Sendable {
     self.offsetWidth = offsetWidth
     self.referenceWidth = referenceWidth
     objectsEnd = Int(table)
+  }
+
+  /// Copies some of the objects, for a thread that reads them in many places. Offsets in the copy begin at 0, and numbers
+  /// of objects do not apply to it.
+  /// - Throws: as ``ArchiveBytes/withBytes(in:_:)`` does.
+  package func copy(of range: Range<Int>) throws(ArchiveError) -> PropertyList {
+    var copy = self
+    copy.bytes = try bytes.copy(of: range)
+    copy.objectsEnd = range.count
+    return copy
   }
 
   static let headerSize = 8
