@@ -26,7 +26,9 @@ struct EntityBlockWriter: ~Copyable {
   private static let dependentByteCount = 1 << 10
   /// The most bytes for the versions of one large entity, which may refer further back.
   private static let longestDependentByteCount = 4 << 20
-  /// The most versions of a block, because a search reads half of their heads.
+  /// A block also ends after this many versions, because a search reads half of their heads.
+  private static let usualVersionLimit = 64
+  /// The most versions of a block, even if the next record could refer to the last one.
   static let versionLimit = 128
 
   init() {}
@@ -41,7 +43,8 @@ struct EntityBlockWriter: ~Copyable {
   /// Whether the block must be finished before this version is appended.
   func isComplete(before number: Int, _ record: EntityRecord) -> Bool {
     versionCount == Self.versionLimit
-      || records.count >= Self.byteCount && startsOver(before: number, record)
+      || (records.count >= Self.byteCount || versionCount >= Self.usualVersionLimit)
+        && startsOver(before: number, record)
   }
 
   private func startsOver(before number: Int, _ record: EntityRecord) -> Bool {
