@@ -13,10 +13,11 @@ enum PageBudget {
     return max(given ?? usual, leastByteCount)
   }
 
-  /// About as many bytes as the newest state takes in the layers, and 16 MiB for the past, but no more than 256 MiB.
-  /// With more for the past, memory would grow with the history, and the system caches the files anyway.
+  /// About as many bytes as the newest state takes in the layers, and 4 MiB for the past, but no more than 256 MiB.
+  /// With more for the past, memory would grow with the history, and past states would be read faster in its first
+  /// minutes only. The system caches the files anyway.
   static func usualLimit(byteCount: Int, entityCount: Int, eventCount: Int) -> Int {
     let share = Double(entityCount) / Double(max(entityCount, eventCount, 1))
-    return Int(min(Double(byteCount) * share + Double(16 << 20), Double(256 << 20)))
+    return Int(min(Double(byteCount) * share + Double(4 << 20), Double(256 << 20)))
   }
 }

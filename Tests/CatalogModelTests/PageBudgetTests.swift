@@ -46,8 +46,8 @@ import Testing
 
   /// Memory used to grow to 256 MiB with the history, however small its states were.
   @Test(arguments: [
-    (0, 0, 0, 16), (150, 1_000_000, 1_000_000, 166), (150, 500_000, 1_000_000, 91),
-    (150, 20_000, 10_000_000, 16), (4096, 1_000_000, 1_000_000, 256), (4096, 20_000, 10_000_000, 24),
+    (0, 0, 0, 4), (150, 1_000_000, 1_000_000, 154), (150, 500_000, 1_000_000, 79),
+    (150, 20_000, 10_000_000, 4), (4096, 1_000_000, 1_000_000, 256), (4096, 20_000, 10_000_000, 12),
   ])
   func theUsualLimitGrowsWithTheNewestStateAndHardlyWithTheHistory(
     _ megabytes: Int, _ entityCount: Int, _ eventCount: Int, _ limit: Int
