@@ -49,11 +49,13 @@ extension Battery {
         let growth = samples.suffix(seconds / 2).map(\.residentByteCount).min()! - first.residentByteCount
         #expect(growth < 64 << 20)
         if Battery.isLong {
-          // Of a tenth of the time, the least memory, because of what comes and goes.
           let tenths = (0..<10).map { samples[seconds / 10 * $0..<seconds / 10 * ($0 + 1)] }
-          let memory = tenths.map { $0.map(\.residentByteCount).min()! }
-          #expect(memory[9] < memory[0] * 6 / 5)
+          // The average, because of what comes and goes. In the first tenth, caches are filled.
+          let memory = tenths.map { $0.map(\.residentByteCount).reduce(0, +) / $0.count }
+          print("load: resident MB \(memory.map { $0 / 1_000_000 })")
+          #expect(memory[9] < memory[1] * 6 / 5)
           let readCounts = tenths.map { $0.last!.readCount - $0.first!.readCount }
+          print("load: past states \(readCounts)")
           #expect(readCounts[9] > readCounts[0] * 3 / 4)
         }
         #expect(samples.map(\.residentByteCount).max()! < 512 << 20)
