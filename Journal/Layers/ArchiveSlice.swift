@@ -24,11 +24,11 @@ struct ArchiveSlice: Sendable {
     return try unsafe bytes.withBytes(in: start + offset..<start + offset + count, body)
   }
 
-  /// The partition point of rows of equal size: the number of the first row for which `isBehind` is true.
+  /// The partition point of rows of equal size: the number of the first row whose distance is not negative.
   func firstRow(
-    of count: Int, at offset: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
+    of count: Int, at offset: Int, byteCount: Int, distance: (UnsafeRawBufferPointer) -> Double
   ) throws(ArchiveError) -> Int {
-    try unsafe bytes.firstRow(of: count, at: start + offset, byteCount: byteCount, where: isBehind)
+    try unsafe bytes.firstRow(of: count, at: start + offset, byteCount: byteCount, distance: distance)
   }
 
   /// Reads the first byte, which says how many bytes each number has: 4 or 8.

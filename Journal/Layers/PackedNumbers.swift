@@ -42,8 +42,19 @@ struct PackedNumbers: Sendable {
   /// How many rows come before a row, which need not exist.
   func position(of row: Row) throws(ArchiveError) -> Int {
     try unsafe data.firstRow(of: count, at: 1, byteCount: columns * width) { bytes in
-      unsafe Self.row(bytes, width, columns) >= row
+      unsafe Self.distance(of: Self.row(bytes, width, columns), from: row)
     }
+  }
+
+  /// By how much a row is behind another in its first two numbers; negative if it is before the other.
+  @inline(__always)
+  private static func distance(of row: Row, from other: Row) -> Double {
+    func difference(_ left: UInt64, _ right: UInt64) -> Double {
+      left < right ? -Double(right - left) : Double(left - right)
+    }
+    if row.0 != other.0 { return difference(row.0, other.0) * 0x1p64 }
+    if row.1 != other.1 { return difference(row.1, other.1) }
+    return row.2 < other.2 ? -0.5 : 0
   }
 
   /// The range of the entities' numbers, with which rows begin; nil if there are no rows.

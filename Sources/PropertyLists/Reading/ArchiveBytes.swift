@@ -133,22 +133,43 @@ import Synchronization
     return try unsafe body(bytes(in: range, &read))
   }
 
-  /// The partition point of rows of equal size: the index of the first row for which `isBehind` is true, or `count`.
+  /// The partition point of rows of equal size: the index of the first row whose distance is not negative, or `count`.
   /// The whole search is one read, because beginning a read takes as long as comparing several rows.
+  ///
+  /// It compares the rows where the place would be if distances grew evenly, as those of numbers without gaps and of
+  /// hashes do. Of a million such rows it compares 4 to 10, and bisection would compare 20. Where distances grow
+  /// otherwise, it bisects.
+  /// - Parameter distance: how far a row is from the place, finite; negative for a row before it.
   /// - Throws: `malformed` if a row is not within the bytes; `io` or `damaged` if the file can't be read.
+  /// - Complexity: O(log n)
+  @inline(__always)
   package func firstRow(
-    of count: Int, at start: Int, byteCount: Int, where isBehind: (UnsafeRawBufferPointer) -> Bool
+    of count: Int, at start: Int, byteCount: Int, distance: (UnsafeRawBufferPointer) -> Double
   ) throws(ArchiveError) -> Int {
     var read = beginRead()
     defer { end(&read) }
     var (low, high) = (0, count)
+    // How far the rows before `low` and at `high` are from the place; 0 until the first and the last row were compared.
+    var (before, behind) = (0.0, 0.0)
+    var estimateCount = 0
+    var wasAtEnd = false
     while low < high {
-      let middle = low + (high - low) / 2
-      let row = try unsafe pointer(at: start + middle * byteCount, count: byteCount, &read)
-      if unsafe isBehind(UnsafeRawBufferPointer(start: row, count: byteCount)) {
-        high = middle
+      let length = high - low
+      var step = length / 2
+      if length > 8, estimateCount < 10 {
+        estimateCount += 1
+        let estimate = before > 0 ? Int(Double(length) * (before / (before + behind))) : 0
+        // If two estimates lead to an end of what is left, distances do not grow evenly there.
+        let isAtEnd = estimate == 0 || estimate >= length - 1
+        if !isAtEnd || !wasAtEnd || low == 0 || high == count { step = min(estimate, length - 1) }
+        wasAtEnd = isAtEnd
+      }
+      let row = try unsafe pointer(at: start + (low + step) * byteCount, count: byteCount, &read)
+      let distance = unsafe distance(UnsafeRawBufferPointer(start: row, count: byteCount))
+      if distance < 0 {
+        (low, before) = (low + step + 1, -distance)
       } else {
-        low = middle + 1
+        (high, behind) = (low + step, distance)
       }
     }
     return low

@@ -37,6 +37,43 @@ import Testing
     }
   }
 
+  @Test func aSearchFindsThePartitionPointHoweverRowsAreSpread() throws {
+    var random = SeededGenerator()
+    func search(_ rows: [UInt32], _ place: UInt32) throws -> (found: Int, compared: Int) {
+      let bytes = ArchiveBytes(rows.flatMap { row in (0..<4).map { UInt8(row >> (8 * $0) & 0xFF) } })
+      var compared = 0
+      let found = try unsafe bytes.firstRow(of: rows.count, at: 0, byteCount: 4) { row in
+        compared += 1
+        return unsafe Double(UInt32(littleEndian: row.loadUnaligned(as: UInt32.self))) - Double(place)
+      }
+      return (found, compared)
+    }
+    for count in [0, 1, 2, 9, 17, 1_000] {
+      for limit in [0, 3, UInt32(count), 1 << 20, .max] {
+        var rows = (0..<count).map { _ in UInt32.random(in: 0...limit, using: &random) }
+        // Some rows are close to each other, and others are far away.
+        if random.chance(1, in: 2) { for index in 0..<count / 2 { rows[index] = .max - UInt32(index) } }
+        rows.sort()
+        let places =
+          [0, .max] + rows.prefix(20)
+          + (0..<40).map { _ in UInt32.random(in: 0...UInt32.max, using: &random) }
+        for place in places {
+          let (found, compared) = try search(rows, place)
+          #expect(found == rows.firstIndex { $0 >= place } ?? count)
+          #expect(compared <= 21)
+        }
+      }
+    }
+    // Numbers without gaps, and hashes.
+    let dense = (0..<100_000).map { UInt32($0) }
+    let hashed = dense.map { _ in UInt32.random(in: 0...UInt32.max, using: &random) }.sorted()
+    for rows in [dense, hashed] {
+      var sum = 0
+      for _ in 0..<20 { sum += try search(rows, rows.randomElement(using: &random)!).compared }
+      #expect(sum <= 20 * 12)
+    }
+  }
+
   @Test func aPageIsCheckedOnceAndBeforeItIsUsed() throws {
     try withTemporaryFolder { folder in
       let checks = Checks()
@@ -217,7 +254,7 @@ import Testing
       #expect(quota.byteCount == 0)
       for _ in 0..<2 {
         for page in 0..<40 { #expect(try file.byte(at: page * 4096) == bytes[page * 4096]) }
-        let rows = try unsafe file.firstRow(of: 300_000, at: 0, byteCount: 1) { _ in false }
+        let rows = try unsafe file.firstRow(of: 300_000, at: 0, byteCount: 1) { _ in -1 }
         #expect(rows == 300_000)
       }
       // A scan reads the rest of its 64 KiB.
