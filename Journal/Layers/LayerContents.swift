@@ -65,6 +65,8 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
   func row(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow??
   /// Whether a line exists, nil if the layer has no change of the line.
   func line(_ index: Int, _ key: IndexKey, asOf revision: Revision) throws(ArchiveError) -> Bool?
+  /// Whether the layer may have changes of lines from one key through another.
+  func hasLines(_ index: Int, from first: IndexKey, through last: IndexKey) throws(ArchiveError) -> Bool
   /// The newest version of each entity of a kind, in the order of numbers, from a number on.
   func newestVersions(
     _ kind: Int, from number: Int, asOf revision: Revision

@@ -143,6 +143,13 @@ final class LayerFile: LayerContents {
     return line.key == key ? line.isThere : nil
   }
 
+  func hasLines(_ index: Int, from first: IndexKey, through last: IndexKey) throws(ArchiveError) -> Bool {
+    let list = indexes[index]
+    let position = try list.position(of: (first.words.0, first.words.1, 0))
+    guard position < list.count else { return false }
+    return try line(list, at: position).key <= last
+  }
+
   func newestLines(
     _ index: Int, from key: IndexKey, asOf revision: Revision
   ) throws(ArchiveError) -> LineCursor {

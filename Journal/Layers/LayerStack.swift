@@ -76,8 +76,16 @@ final class LayerStack: Sendable {
 private final class StackedEntities: EntityBase {
   fileprivate let stack: LayerStack
   fileprivate let kind: Int
-  /// The row that was read last. The checks of one change ask for the same row about five times.
-  private let latest = Lock<(number: Int, row: EntityRow)?>(nil)
+  /// The entity that was read last. The checks of one change ask for the same one about five times.
+  private let latest = Lock<Latest?>(nil)
+
+  private struct Latest {
+    let number: Int
+    let revision: Revision
+    /// Nil if the entity is deleted or erased.
+    let row: EntityRow?
+    let isErased: Bool
+  }
 
   /// Larger records are not kept, because a state may be held for long.
   private static let latestByteLimit = 16 << 10
@@ -93,36 +101,37 @@ private final class StackedEntities: EntityBase {
   var failure: JournalError? { stack.faults.failure }
 
   func row(_ number: Int) -> EntityRow? {
-    if let row = latestRow(number) { return row }
+    if let latest = latest(number) { return latest.row }
     let found: EntityRow?? = LayerStack.firstAnswer(of: stack.layers) { (contents) throws(ArchiveError) in
       try contents.row(kind, number, asOf: revision)
     }
     guard let row = found ?? nil else { return nil }
-    if row.record.bytes.count <= Self.latestByteLimit, failure == nil {
-      latest.withLock { $0 = (number, row) }
+    if row.record.bytes.count <= Self.latestByteLimit {
+      keep(Latest(number: number, revision: row.modified, row: row, isErased: false))
     }
     return row
   }
 
-  private func latestRow(_ number: Int) -> EntityRow? {
-    latest.withLock { $0?.number == number ? $0?.row : nil }
-  }
+  private func keep(_ entity: Latest) { if failure == nil { latest.withLock { $0 = entity } } }
 
-  /// What `body` returns for the newest version of an entity; nil if it has no version, or if a layer can't be read.
-  private func newest<Value>(_ number: Int, _ body: (EntityVersion) -> Value) -> Value? {
-    LayerStack.firstAnswer(of: stack.layers) { (contents) throws(ArchiveError) in
-      try contents.version(kind, number, asOf: revision).map(body)
+  private func latest(_ number: Int) -> Latest? { latest.withLock { $0?.number == number ? $0 : nil } }
+
+  /// The newest version of an entity; nil if it has no version, or if a layer can't be read.
+  private func newest(_ number: Int) -> (revision: Revision, isErased: Bool)? {
+    if let latest = latest(number) { return (latest.revision, latest.isErased) }
+    let version = LayerStack.firstAnswer(of: stack.layers) { (contents) throws(ArchiveError) in
+      try contents.version(kind, number, asOf: revision)
     }
+    guard let version else { return nil }
+    if case .deleted(let isErased) = version.content {
+      keep(Latest(number: number, revision: version.revision, row: nil, isErased: isErased))
+    }
+    return (version.revision, version.isErased)
   }
 
-  func revision(of number: Int) -> Revision {
-    latestRow(number)?.modified ?? newest(number) { $0.revision } ?? 0
-  }
+  func revision(of number: Int) -> Revision { newest(number)?.revision ?? 0 }
 
-  func isErased(_ number: Int) -> Bool {
-    if totals.erasedCount == 0 || latestRow(number) != nil { return false }
-    return newest(number) { $0.isErased } ?? false
-  }
+  func isErased(_ number: Int) -> Bool { totals.erasedCount > 0 && newest(number)?.isErased == true }
 
   func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
     var rows = StackedRows(self, merge(entitiesFrom: number))
@@ -339,10 +348,18 @@ private final class StackedIndex: IndexBase {
     } ?? false
   }
 
-  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool> {
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool>? {
     let revision = stack.checkpoint.revision
+    // A group such as that of a unique key is in one layer at most.
+    let layers = stack.layers.filter { layer in
+      let hasLines = layer.read { (contents) throws(ArchiveError) in
+        try contents.hasLines(index, from: first, through: last)
+      }
+      return hasLines ?? true
+    }
+    if layers.isEmpty { return nil }
     var merge = LayerMerge(
-      stack.layers.map { layer in
+      layers.map { layer in
         LayerIterator<LineVersion>(layer) { [index] (contents, latest) throws(ArchiveError) in
           let next = try contents.newestLines(index, from: latest ?? first, asOf: revision)
           guard let latest else { return next }

@@ -97,6 +97,11 @@ final class Memtable: LayerContents {
     self.revision <= revision ? indexes[index][key] : nil
   }
 
+  func hasLines(_ index: Int, from first: IndexKey, through last: IndexKey) -> Bool {
+    var lines = indexes[index].elements(in: first...last)
+    return lines.next() != nil
+  }
+
   func newestVersions(_ kind: Int, from number: Int, asOf revision: Revision) -> VersionCursor {
     var versions = TableVersions(
       tables[kind].rows.elements(from: number).makeIterator(),

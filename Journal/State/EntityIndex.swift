@@ -87,7 +87,7 @@ private final class FixedIndex: IndexBase {
 
   func contains(_ key: IndexKey) -> Bool { index.contains(key.member, in: key.group) }
 
-  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool> {
+  func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool>? {
     var lines = index.lines(from: first, through: last).makeIterator()
     return BaseIterator { lines.next().map { ($0, true) } }
   }
