@@ -75,6 +75,9 @@ public struct Draft<State: EventSourced>: ~Copyable {
     plans.append(plan)
   }
 
+  /// Whether a plan was made of the version that this draft begins with, and nothing is changed yet.
+  func isBase(of plan: RestorePlan) -> Bool { plan.head == base.head && events.isEmpty && !isInDoubt }
+
   /// Takes over the events that a plan has made of the same version already. Returns false, and changes nothing, if this
   /// draft has another base or other events.
   mutating func start(with result: PlanResult<State>) -> Bool {

@@ -194,6 +194,18 @@ extension Draft {
       throw JournalError(.conflict, reason)
     }
     if let result = plan.result as? PlanResult<State>, start(with: result) { return }
+    if !isBase(of: plan) { try checkNothingInterferes(with: plan) }
+    for change in plan.changes {
+      switch (change.old, change.new) {
+      case (nil, let new?): try add(change.entity, new)
+      case (_, let new?): try update(change.entity, to: new)
+      case (_, nil): try delete(change.entity)
+      }
+    }
+  }
+
+  /// Checks that what a plan was made for is as it was then.
+  private func checkNothingInterferes(with plan: RestorePlan) throws(JournalError) {
     if plan.coversEverything, revision - 1 != plan.basis {
       throw JournalError(
         .conflict,
@@ -231,13 +243,6 @@ extension Draft {
           let references = state.record(of: referrer).map { state.references(in: $0, of: referrer.kind) }
           if references?.contains(change.entity) == true { try check(referrer, isUnchangedSince: plan) }
         }
-      }
-    }
-    for change in plan.changes {
-      switch (change.old, change.new) {
-      case (nil, let new?): try add(change.entity, new)
-      case (_, let new?): try update(change.entity, to: new)
-      case (_, nil): try delete(change.entity)
       }
     }
   }

@@ -108,7 +108,7 @@ extension Journal {
       let changes = targets.changes
       try chain.faults.check()
       let coversEverything = if case .everything = scope { true } else { false }
-      var edits = try laterEdits(lostBy: changes, since: point)
+      var edits = try laterEdits(lostBy: changes, since: point, on: Preview(newest))
       let deleted =
         deletesNew ? [] : Self.deletedUnasked(by: changes, of: now, scope, isGroup, asOf: point, selected)
       let additions = edits.filter { $0.operation == .add && deleted.contains($0.entity) }
@@ -208,7 +208,7 @@ extension Journal {
 
   /// The edits after a revision that the given changes would undo, newest first.
   func laterEdits(
-    lostBy changes: [EntityDifference], since revision: Revision, on preview: Preview<State>? = nil
+    lostBy changes: [EntityDifference], since revision: Revision, on preview: Preview<State>
   ) throws -> [LaterEdit] {
     var edits: [LaterEdit] = []
     for change in changes {
@@ -223,10 +223,10 @@ extension Journal {
   /// The events of an entity after a revision, newest first.
   /// - Parameter preview: earlier plans, whose events are included; nil if there are none.
   func laterEvents(
-    of entity: EntityKey, after revision: Revision, on preview: Preview<State>?
+    of entity: EntityKey, after revision: Revision, on preview: Preview<State>
   ) throws -> [LaterEvent] {
-    var events = preview?.events(of: entity) ?? []
-    let newest = state.revision(of: entity)
+    var events = preview.events(of: entity)
+    let newest = preview.logged.revision(of: entity)
     guard newest > revision else { return events }
     try readBack(from: newest, over: entity) { past throws(JournalError) in
       events.append(LaterEvent(past))

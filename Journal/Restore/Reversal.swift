@@ -67,11 +67,12 @@ struct Reversal<State: EventSourced> {
   func entitiesChangedForOthers(
     _ changes: [EntityDifference], since asked: RestoreTargets<State>, _ entities: [EntityKey]
   ) -> [EntityKey] {
-    Set(changes.map(\.entity) + entities).sorted().filter { entity in
+    let deletesAny = changes.contains { $0.new == nil }
+    return Set(changes.map(\.entity) + entities).sorted().filter { entity in
       guard let record = asked.record(of: entity) else {
         return targets.now.record(of: entity) == nil && targets.record(of: entity) != nil
       }
-      return targets.now.references(in: record, of: entity.kind).contains(where: goes)
+      return deletesAny && targets.now.references(in: record, of: entity.kind).contains(where: goes)
     } + targets.refusals
   }
 

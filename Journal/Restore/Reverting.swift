@@ -264,10 +264,15 @@ extension [LaterEdit] {
 /// The version of a journal after plans that are committed one after the other, without writing them.
 struct Preview<State: EventSourced> {
   private(set) var version: Version<State>
+  /// The state before the plans, whose events are in the log.
+  let logged: State
   /// The events of each entity that the plans would make, newest first.
   private var events: [EntityKey: [LaterEvent]] = [:]
 
-  init(_ version: Version<State>) { self.version = version }
+  init(_ version: Version<State>) {
+    self.version = version
+    logged = version.state
+  }
 
   func events(of entity: EntityKey) -> [LaterEvent] { events[entity] ?? [] }
 
