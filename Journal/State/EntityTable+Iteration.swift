@@ -17,6 +17,50 @@ extension EntityTable: Sequence {
         hidden: deletions.elements(from: number)))
   }
 
+  /// The entities of some numbers, in the order of these. Many numbers that are close to each other and in ascending
+  /// order are read in one pass, and not looked up one by one.
+  package func entities(_ numbers: [Int]) -> Selected {
+    var isDense = false
+    if numbers.count >= 32, let first = numbers.first, let last = numbers.last {
+      // A forged index may have any numbers, so their difference may overflow.
+      isDense =
+        UInt(bitPattern: last &- first) < numbers.count * Self.manyShare
+        && zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
+    }
+    return Selected(
+      table: self, numbers: numbers, entities: isDense ? entities(from: numbers[0]) : nil)
+  }
+
+  /// If at least one entity in this many is wanted, reading all of them is faster.
+  package static var manyShare: Int { 8 }
+
+  /// Iterates over the entities of some numbers.
+  package struct Selected: Sequence, IteratorProtocol {
+    fileprivate let table: EntityTable
+    fileprivate let numbers: [Int]
+    /// All entities from the first number on; nil if each is looked up.
+    fileprivate var entities: Iterator?
+    private var position = 0
+    private var found: (number: Int, row: EntityRow)?
+
+    fileprivate init(table: EntityTable, numbers: [Int], entities: Iterator?) {
+      self.table = table
+      self.numbers = numbers
+      self.entities = entities
+      found = self.entities?.next()
+    }
+
+    /// The next number, and its entity if that exists; nil at the end.
+    package mutating func next() -> (number: Int, row: EntityRow?)? {
+      guard position < numbers.count else { return nil }
+      let number = numbers[position]
+      position += 1
+      while let known = found, known.number < number { found = entities?.next() }
+      if let found, found.number == number { return (number, found.row) }
+      return (number, table[number])
+    }
+  }
+
   /// Iterates over entities.
   public struct Iterator: Sequence, IteratorProtocol {
     var entities: LayeredIterator<BaseIterator<Int, EntityRow>, Int, EntityRow, Deletion>

@@ -82,6 +82,12 @@ struct NaiveTable {
     #expect(all.map { table[$0] } == all.map { rows[$0] }, sourceLocation: sourceLocation)
     #expect(
       all.map { table.revision(of: $0) } == all.map { revision(of: $0) }, sourceLocation: sourceLocation)
+    // Numbers that are close to each other are read in one pass; one of another order is looked up.
+    for asked in [all, all + [1], all.filter { $0 % 16 == 0 }] {
+      let entities = table.entities(asked)
+      #expect(entities.map { $0.number } == asked, sourceLocation: sourceLocation)
+      #expect(entities.map { $0.row } == asked.map { rows[$0] }, sourceLocation: sourceLocation)
+    }
     for number in all {
       let rest = table.entities(from: number)
       #expect(rest.map { $0.number } == numbers.filter { $0 >= number }, sourceLocation: sourceLocation)

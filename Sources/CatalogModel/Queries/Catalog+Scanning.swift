@@ -15,7 +15,7 @@ extension Catalog {
   func forEachItem(ofKind kind: String, _ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
     var members = numbers(ofKind: kind).makeIterator()
     let kind = ItemKind(kind)
-    let few = itemCount / Self.manyShare
+    let few = itemCount / EntityTable.manyShare
     var readCount = 0
     while true {
       let isMany = readCount > few
@@ -25,7 +25,7 @@ extension Catalog {
       guard let first = part.first, let last = part.last else { return }
       readCount += part.count
       // A forged index may have any numbers, so their difference may overflow.
-      if isMany || UInt(bitPattern: last &- first) < part.count * Self.manyShare {
+      if isMany || UInt(bitPattern: last &- first) < part.count * EntityTable.manyShare {
         for (number, row) in itemTable.entities(from: first) {
           if number > last, !isMany { break }
           if kind.isKind(of: row.record), !body(number, row.record) { return }
@@ -38,9 +38,6 @@ extension Catalog {
       }
     }
   }
-
-  /// If at least one item in this many is of a kind, scanning all items is faster.
-  static var manyShare: Int { 8 }
 }
 
 /// An encoded kind of items, which can be compared with records without making a string.

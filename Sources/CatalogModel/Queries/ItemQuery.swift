@@ -93,21 +93,18 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   public subscript(position: Int) -> StoredItem<Model> { item(numbers[position]) }
 
   private func item(_ number: Int) -> StoredItem<Model> {
-    let row = catalog.itemTable[number] ?? EntityRow(record: EntityRecord(), created: 0, modified: 0)
+    item(number, catalog.itemTable[number])
+  }
+
+  private func item(_ number: Int, _ row: EntityRow?) -> StoredItem<Model> {
+    let row = row ?? EntityRow(record: EntityRecord(), created: 0, modified: 0)
     return StoredItem(Catalog.Item(number: number, row: row))
   }
 
   /// Iterates over the items. Many items in the order of their numbers are read in one pass, and not each by its number.
   public func makeIterator() -> AnyIterator<StoredItem<Model>> {
-    var numbers = numbers.makeIterator()
-    var rows = answer.firstOfMany(in: catalog).map { catalog.itemTable.entities(from: $0) }
-    var row = rows?.next()
-    return AnyIterator {
-      guard let number = numbers.next() else { return nil }
-      while let found = row, found.number < number { row = rows?.next() }
-      guard let found = row, found.number == number else { return item(number) }
-      return StoredItem(Catalog.Item(number: number, row: found.row))
-    }
+    var entities = catalog.itemTable.entities(numbers)
+    return AnyIterator { entities.next().map { item($0.number, $0.row) } }
   }
 
   /// Whether there is no item. If the query has not run yet, it searches for only one item.
@@ -139,8 +136,9 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     get throws {
       var values: [Model] = []
       values.reserveCapacity(count)
-      // `map` would look up each item by its number.
-      for item in self { values.append(try item.value) }
+      for (number, row) in catalog.itemTable.entities(numbers) {
+        values.append(try item(number, row).value)
+      }
       return values
     }
   }
@@ -161,16 +159,5 @@ final class QueryAnswer: Sendable {
     let numbers = plan.numbers(in: catalog)
     found.withLock { $0 = numbers }
     return numbers
-  }
-
-  /// The first number, if reading all items from it on is faster than looking each number up; otherwise nil.
-  func firstOfMany(in catalog: Catalog) -> Int? {
-    let numbers = numbers(in: catalog)
-    guard numbers.count >= 32, let first = numbers.first, let last = numbers.last,
-      // A forged index may have any numbers, so their difference may overflow.
-      UInt(bitPattern: last &- first) < numbers.count * Catalog.manyShare,
-      zip(numbers, numbers.dropFirst()).allSatisfy({ $0 < $1 })
-    else { return nil }
-    return first
   }
 }

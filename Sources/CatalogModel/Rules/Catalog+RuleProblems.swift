@@ -78,11 +78,16 @@ extension Catalog {
   ///   - numbers: the items referred to, in ascending order.
   ///   - others: referring items to leave out, without reading them.
   func referrers(toItems numbers: [Int], except others: Set<Int> = []) -> [Referrer] {
-    itemsByReference.lines(ofGroups: numbers).flatMap { line -> [Referrer] in
-      guard !others.contains(line.member), let record = itemTable[line.member]?.record else { return [] }
-      return rules(for: record).filter { $0.holdsTargets && $0.targets(in: record).contains(line.group) }
-        .map { (line.group, line.member, $0) }
+    let lines = itemsByReference.lines(ofGroups: numbers).filter { !others.contains($0.member) }
+    var referrers: [Referrer] = []
+    for (line, entity) in zip(lines, itemTable.entities(lines.map(\.member))) {
+      guard let record = entity.row?.record else { continue }
+      for rule in rules(for: record) where rule.holdsTargets && rule.targets(in: record).contains(line.group)
+      {
+        referrers.append((line.group, line.member, rule))
+      }
     }
+    return referrers
   }
 
   /// The indexes for rules whose lines differ from those that the items and rules demand, as messages.

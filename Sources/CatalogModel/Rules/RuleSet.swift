@@ -29,9 +29,11 @@ final class RuleSet: Sendable {
       if !rule.kind.isEmpty, let kind = kinds.number(of: rule.kind) { byKind[kind, default: []].append(rule) }
     }
     (self.byKind, self.unknown, self.migrations) = (byKind, unknown, migrations)
+    isEmpty = byKind.isEmpty && unknown == nil
   }
 
-  var isEmpty: Bool { byKind.isEmpty && unknown == nil }
+  /// Whether there is no rule for items. Each event asks for it.
+  let isEmpty: Bool
 
   /// All rules, in the order of their numbers.
   var all: [Catalog.Rule] { byKind.values.joined().sorted { $0.id < $1.id } }
