@@ -271,18 +271,17 @@ extension CBORReader {
       let start = offset
       let first = try peek()
       switch first >> 5 {
-      case CBORMajor.unsigned.rawValue, CBORMajor.negative.rawValue: _ = try head()
       case CBORMajor.bytes.rawValue: offset += try count(.bytes, width: 1)
       case CBORMajor.text.rawValue: offset += try count(.text, width: 1)
       case CBORMajor.array.rawValue: remaining += try readArrayHead()
       case CBORMajor.map.rawValue: remaining += 2 * (try readMapHead())
-      case CBORMajor.tag.rawValue:
-        _ = try head()
-        remaining += 1
       default:
-        let width = first >= CBORByte.half && first <= CBORByte.double ? 2 << Int(first - CBORByte.half) : 0
+        // A number, or a tag, which is followed by an item. From 24 on, the low bits say how many bytes follow.
+        let low = first & 0x1F
+        let width = (24...27).contains(low) ? 1 << Int(low - 24) : 0
         guard end - start > width else { throw CBORError(.truncated, at: start) }
         offset += 1 + width
+        if first >> 5 == CBORMajor.tag.rawValue { remaining += 1 }
       }
     }
   }

@@ -18,7 +18,7 @@ struct StoredPart {
 
   private var kind: CBORKind? { read { reader throws(CBORError) in try reader.kind() } }
 
-  var isNull: Bool { kind == .null }
+  var isNull: Bool { start < bytes.count && bytes[start] == CBORByte.null }
 
   /// The part after this one.
   var next: StoredPart {
@@ -50,10 +50,7 @@ extension StoredPart {
       precondition(T.self == U.self)
       return unsafe unsafeBitCast(value, to: type)
     }
-    if type == String.self { return try result(text, "a string") }
-    if type == Int.self { return try result(integer(Int.self, at: place), "an integer") }
-    if type == Double.self { return try result(floatingPoint(Double.self, at: place), "a number") }
-    if type == Bool.self { return try result(bool, "true or false") }
+    // Those of Foundation first: for the others, the compiler knows the type, because containers have methods for them.
     if type == Date.self { return try result(date, "a date") }
     if type == Decimal.self {
       return try result(decimal(at: place), "a number, or its digits as a string")
@@ -61,6 +58,10 @@ extension StoredPart {
     if type == [String].self, let texts { return try result(texts, "an array") }
     if type == Data.self { return try result(data, "data") }
     if type == URL.self { return try result(url(at: place), "a URL") }
+    if type == String.self { return try result(text, "a string") }
+    if type == Int.self { return try result(integer(Int.self, at: place), "an integer") }
+    if type == Double.self { return try result(floatingPoint(Double.self, at: place), "a number") }
+    if type == Bool.self { return try result(bool, "true or false") }
     if type == Float.self { return try result(floatingPoint(Float.self, at: place), "a number") }
     if type == FieldValue.self { return try result(value, "a value") }
     return try T(from: PartDecoder(part: self, place: place()))

@@ -98,6 +98,20 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try part(key).decode(type) { .inside(place, key) }
   }
 
+  // The default implementations look for the key three times.
+
+  @inline(__always)
+  func decodeIfPresent<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    guard let part = members[key.stringValue], !part.isNull else { return nil }
+    return try part.decode(type) { .inside(place, key) }
+  }
+
+  @inline(__always)
+  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    guard let part = members[key.stringValue], !part.isNull else { return nil }
+    return try part.decode(type) { .inside(place, key) }
+  }
+
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<NestedKey> {
