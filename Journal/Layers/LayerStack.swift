@@ -350,7 +350,7 @@ private final class StackedIndex: IndexBase {
 
   func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool>? {
     let revision = stack.checkpoint.revision
-    // A group such as that of a unique key is in one layer at most.
+    // Most groups, such as that of a unique key, are in one layer or in none.
     let layers = stack.layers.filter { layer in
       let hasLines = layer.read { (contents) throws(ArchiveError) in
         try contents.hasLines(index, from: first, through: last)
