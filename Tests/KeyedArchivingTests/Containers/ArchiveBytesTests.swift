@@ -120,7 +120,8 @@ import Testing
       for _ in 0..<2 { #expect(throws: ArchiveError.self) { try touch(20) } }
       // Up to a page that was read.
       for page in 21...39 { try touch(page) }
-      #expect(checks.pages.suffix(19) == [20] + Array(21...29) + Array(31...39))
+      let pages: [Int] = [20] + Array(21...29) + Array(31...39)
+      #expect(checks.pages.suffix(19) == pages)
       #expect(try file.data(in: 21 * 4096..<bytes.count) == Data(bytes[(21 * 4096)...]))
     }
   }

@@ -26,8 +26,9 @@ import Testing
     let archive = try bugs(1_000)
     let array = try unarchived(archive, classes: ["ScaryBugData": BugObject.self]) as? NSArray
     let objects = try #require(array).compactMap { $0 as? BugObject }
+    let ratings: [Float] = (0..<1_000).map { Float($0) / 2 }
     #expect(objects.map(\.title) == (0..<1_000).map { "Bug \($0)" })
-    #expect(objects.map(\.rating) == (0..<1_000).map { Float($0) / 2 })
+    #expect(objects.map(\.rating) == ratings)
     try expectSound(archive)
   }
 
