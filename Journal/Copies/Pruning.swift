@@ -1,5 +1,5 @@
 import Files
-public import Foundation
+import Foundation
 
 /// The result of a pruning or a dry run.
 public struct PruningReport: Sendable {
