@@ -2,7 +2,6 @@
 // swift-format-ignore-file
 import CatalogModel
 import Foundation
-import JournalMaintenance
 
 /// The program on the first screen of README.md.
 func readme() throws {
@@ -67,6 +66,5 @@ func gettingStarted() throws {
   for change in try journal.history(of: .item(dune)) {
     print("entry \(change.revision), \(change.author): \(change.event.operation), \(change.note)")
   }
-  print(try journal.verify().isSound ? "all is well" : "there are problems")
   try journal.close()
 }
