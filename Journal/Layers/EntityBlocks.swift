@@ -114,7 +114,12 @@ final class EntityBlocks: Sendable {
     guard start < end, end <= UInt64(list.bytes.count) else { throw directory.foreign }
     let isCopied = isCopied && end - start <= UInt64(Self.copiedByteCount)
     let list = isCopied ? try list.copy(of: Int(start)..<Int(end)) : list
-    let header = try list.header(at: isCopied ? 0 : Int(start))
+    let header: ObjectHeader
+    do throws(ArchiveError) {
+      header = try list.header(at: isCopied ? 0 : Int(start))
+    } catch let error where error.code == .malformed {
+      throw LayerReader.foreign(at: Int(start))
+    }
     guard header.kind == .data else { throw LayerReader.foreign(at: Int(start)) }
     return try EntityBlock(
       index, list.bytes, header.start..<header.start + header.count, offset: Int(start), highest: highest,

@@ -163,11 +163,16 @@ final class LayerFile: LayerContents {
     let file: LayerFile
     let list: PackedNumbers
     var position: Int
+    var last: LineVersion?
 
     mutating func next() throws(ArchiveError) -> LineVersion? {
       guard position < list.count else { return nil }
       position += 1
-      return try file.line(list, at: position - 1)
+      let line = try file.line(list, at: position - 1)
+      // Readers rely on the order.
+      if let last, (line.key, line.revision) <= (last.key, last.revision) { throw list.foreign }
+      last = line
+      return line
     }
   }
 

@@ -12,7 +12,7 @@ final class EntitiesAhead: Sendable {
   private init() {}
 
   /// Below this many events, a second thread does not pay off.
-  private static let smallCount = 32
+  private static let smallCount = 256
 
   /// - Parameter bases: for each kind, the base of its table in the state to which the events are applied.
   /// - Returns: nil if reading ahead gains nothing.

@@ -3,7 +3,7 @@ import Locks
 /// Reads the entries of a range on one thread, and passes their events to a closure on another one, for example to
 /// apply them to a state. The thread that has less to do decodes and checks the events.
 enum EventPipeline {
-  /// Below this many entries, further threads do not pay off.
+  /// Below this many entries, a second thread does not pay off.
   static let smallCount = 256
   private static let chunksAhead = 4
 
@@ -17,12 +17,11 @@ enum EventPipeline {
     _ apply: (JournalEvent, Revision) throws(JournalError) -> Void
   ) throws(JournalError) -> EventTally {
     var applied = EventTally()
-    let isLong = range.count >= smallCount
     func applyAll(_ chunk: EventChunk) throws(JournalError) {
       applied.byteCount += chunk.byteCount
       let (events, erasure, failure) = chunk.events(upcast)
       applied.newestErasure = max(applied.newestErasure, erasure)
-      let ahead = isLong ? EntitiesAhead.start(events.map(\.event.entity), in: bases) : nil
+      let ahead = EntitiesAhead.start(events.map(\.event.entity), in: bases)
       defer { ahead?.end() }
       for (event, revision) in events {
         try apply(event, revision)
@@ -34,7 +33,7 @@ enum EventPipeline {
     }
     let queue = BoundedQueue<EventChunk>(capacity: chunksAhead)
     // Without a second thread, this thread reads and applies.
-    guard isLong,
+    guard range.count >= smallCount,
       Threads.start({
         queue.fill { () throws(JournalError) in
           try read(log, range, upcast, decodes: { queue.count > chunksAhead / 2 }) {

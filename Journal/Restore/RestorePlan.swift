@@ -139,17 +139,22 @@ extension Journal {
     _ plan: RestorePlan, by author: String = "", note: String? = nil, date: Date? = nil,
     expecting: [Expectation] = []
   ) async throws -> Commit<Void> {
-    try checkIsOwn(plan)
+    // Reading the log or asking the server must not block the caller's thread.
+    if !isNewest(plan) { try await read { try $0.checkIsOwn(plan) } }
     do {
       return try await commit(
         by: author, note: note ?? plan.note, metadata: plan.metadata, date: date, expecting: expecting
       ) { draft in try draft.make(plan) }
     } catch {
-      throw explained(error, plan)
+      throw await (try? read { $0.explained(error, plan) }) ?? error
     }
   }
 
+  /// Whether no entry was committed since a plan was made, so that the plan is one of this journal.
+  private func isNewest(_ plan: RestorePlan) -> Bool { plan.journal == id && plan.head == head }
+
   private func checkIsOwn(_ plan: RestorePlan) throws {
+    if isNewest(plan) { return }
     var isOwn = plan.journal == id
     if isOwn {
       // The plan may build on an entry of another node that was not fetched yet.

@@ -221,7 +221,7 @@ extension Journal {
   }
 
   /// The events of an entity after a revision, newest first.
-  /// - Parameter preview: earlier plans, whose events are included; nil if there are none.
+  /// - Parameter preview: earlier plans, whose events are included.
   func laterEvents(
     of entity: EntityKey, after revision: Revision, on preview: Preview<State>
   ) throws -> [LaterEvent] {

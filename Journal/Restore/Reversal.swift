@@ -76,6 +76,14 @@ struct Reversal<State: EventSourced> {
     } + targets.refusals
   }
 
+  /// Whether an entity refers to one of the given entities that is to be deleted.
+  func deletes(_ entities: Set<EntityKey>, referredToBy referrer: EntityKey) -> Bool {
+    guard let record = targets.now.record(of: referrer) else { return false }
+    return targets.now.references(in: record, of: referrer.kind).contains {
+      entities.contains($0) && goes($0)
+    }
+  }
+
   private func goes(_ entity: EntityKey) -> Bool {
     targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
   }

@@ -110,12 +110,14 @@ extension Journal {
     // These entities were added later and depend on one to be deleted, or were deleted later and are needed.
     let others =
       later == .override ? [] : reversal.entitiesChangedForOthers(changes, since: asked, entities)
-    // One conflict for each entity is enough. An entity that changed last before the entries refers to one that is in
-    // conflict itself.
+    // One conflict for each entity is enough. An entity that changed last before the entries is one only if it refers to
+    // an entity that the entries added, for example because a rule was declared later. Otherwise it refers to an entity
+    // that is in conflict itself.
     let inConflict = Set(reversal.conflicts.map(\.entity))
+    let reverted = Set(entities)
     for entity in others where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
-      if latest < oldest { continue }
+      if latest < oldest, !reversal.deletes(reverted, referredToBy: entity) { continue }
       let events = try laterEvents(
         of: entity, after: own.contains(latest) ? oldest : latest - 1, on: preview)
       guard let event = events.first(where: { !own.contains($0.revision) }) ?? events.first,

@@ -40,8 +40,8 @@ package struct EntityTotals: Equatable, Sendable {
 /// The base of an ``EntityIndex``: its lines as layers have them. It never changes.
 package protocol IndexBase: AnyObject, Sendable {
   func contains(_ key: IndexKey) -> Bool
-  /// The existing lines from one key through another, in order. Nil if there are none, which takes less time to find out
-  /// than to iterate.
+  /// The existing lines from one key through another, in order. Nil only if there are none, which takes less time to
+  /// find out than to iterate.
   func lines(from first: IndexKey, through last: IndexKey) -> BaseIterator<IndexKey, Bool>?
 }
 

@@ -234,6 +234,28 @@ struct RelationTests {
     #expect(journal.state.problems() == [])
   }
 
+  /// Bob's card is older than the label to which it refers, and so is not among the later edits.
+  @Test func anOlderItemThatALaterRuleTakesAlongIsAConflictOfTheRevert() throws {
+    for property in ["labels", "parent"] {
+      let journal = try CatalogJournal.inMemory()
+      let number = CatalogValue.integer(2)
+      try journal.commit(by: "bob") { draft in
+        try draft.addItem(
+          kind: "card",
+          attributes: ["text": .string("old"), property: property == "labels" ? .array([number]) : number])
+      }
+      let added = try journal.commit(by: "ana") { draft in
+        try draft.addItem(
+          kind: property == "labels" ? "label" : "card", attributes: ["text": .string("new")])
+      }
+      try journal.declare(Card.self)
+      let revert = try journal.planRevert(of: added.revision)
+      #expect(revert.conflicts.map(\.entity) == [.item(1)] && revert.conflicts.map(\.author) == ["bob"])
+      #expect(throws: JournalError.self) { try journal.commit(revert, by: "ana") }
+      #expect(journal.state.item(1) != nil && journal.state.problems() == [])
+    }
+  }
+
   @Test func aRuleThatDoesNotHoldYetIsRefusedWithTheItems() throws {
     let journal = try CatalogJournal.inMemory()
     try journal.commit { draft in

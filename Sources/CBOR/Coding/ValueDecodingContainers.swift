@@ -98,14 +98,8 @@ struct KeyedPartContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try part(key).decode(type) { .inside(place, key) }
   }
 
-  // The default implementations look for the key three times.
-
-  @inline(__always)
-  func decodeIfPresent<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    guard let part = members[key.stringValue], !part.isNull else { return nil }
-    return try part.decode(type) { .inside(place, key) }
-  }
-
+  // The default implementation, which the standard library has also for each primitive type, looks for the key three
+  // times.
   @inline(__always)
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     guard let part = members[key.stringValue], !part.isNull else { return nil }
