@@ -3,16 +3,16 @@ import Foundation
 
 /// Replaces a journal's log atomically by a rewritten log of the same journal.
 ///
-/// 1. The new log is built in the folder `entries.new`, like that of a new journal. Until the last step the journal
-///    does not change.
-/// 2. The file `ERASING` names the images that are removed with the old log. The next opening for writing completes
-///    what a crash has interrupted.
-/// 3. If the new log has a base, FORMAT announces it before the last step. The log decides whether there is one.
-/// 4. The layers and snapshots, which may have content that the new log lacks, are exchanged with an empty folder in
-///    `entries.new`, and then the two logs. After any crash, the journal has the old log or the new one. If it has the
-///    old one, the layers and snapshots are moved back.
+/// 1. The new log is built in the folder `entries.new`, like the log of a new journal. The journal's own log does not
+///    change before the exchange in step 4.
+/// 2. The file `ERASING` names the images that are removed with the old log. After a crash, the next opening for
+///    writing completes or withdraws the replacement.
+/// 3. If the new log has a base, FORMAT announces the base before step 4. But the log decides whether there is a base.
+/// 4. The folder of layers and snapshots, which may have content that the new log lacks, is exchanged with an empty
+///    folder in `entries.new`. Then the two logs are exchanged. After any crash, the journal has the old log or the new
+///    one. If it has the old one, the layers and snapshots are put back.
 ///
-/// The caller holds the journal's lock for writing, and from step 4 on commits to neither log until it has the new one open.
+/// The caller holds the journal's lock for writing. From step 4 until the new log is open, it commits to neither log.
 package final class LogReplacement {
   static let buildingName = "entries" + Folder.temporarySuffix
 
@@ -133,6 +133,7 @@ package final class LogReplacement {
       try Self.putSnapshotsBack(folder)
       if !isFormatWritten { try folder.root.write("FORMAT", oldFormat.bytes) }
       try folder.root.removeFile(ReplacementRecord.fileName)
+      try folder.root.flush()
     } catch { return }
     removeNewLog()
   }
@@ -197,7 +198,7 @@ package final class LogReplacement {
     if let record {
       if try record.isCommitted(in: log, format) {
         images = try record.images(unnamedIn: log, format, of: State.self, folder)
-      } else {
+      } else if record.revision > format.head.revision {
         try putSnapshotsBack(folder)
       }
     }
@@ -253,8 +254,8 @@ package final class LogReplacement {
     try building.flush()
   }
 
-  /// Gives the journal the layers and snapshots that an unfinished replacement has put aside. If that failed at first, the
-  /// journal may have written others since, which stay.
+  /// Gives the journal the layers and snapshots that an unfinished replacement has put aside. If that failed at first,
+  /// the journal may have written others since, which stay.
   private static func putSnapshotsBack(_ folder: JournalFolder) throws(JournalError) {
     guard try folder.root.status(of: buildingName)?.kind == .folder,
       let snapshots = try folder.openSnapshots()
@@ -262,8 +263,18 @@ package final class LogReplacement {
     let building = try folder.root.folder(buildingName)
     guard try building.status(of: "snapshots")?.kind == .folder else { return }
     let aside = try building.folder("snapshots")
-    for name in try aside.names() where try snapshots.status(of: name) == nil {
-      try aside.rename(name, to: name, in: snapshots)
+    let names = try aside.names()
+    if names.isEmpty { return }
+    if try snapshots.names().isEmpty { return try exchange("snapshots", of: folder, in: building) }
+    // An archive without its footer counts for nothing, so the archives come first and replace such ones.
+    let isFooter = { (name: String) in LayerName(footerName: name) != nil }
+    for name in names where !isFooter(name) {
+      let needed = LayerName(fileName: name)?.footerName ?? name
+      if try snapshots.status(of: needed) == nil { try aside.rename(name, to: name, in: snapshots) }
+    }
+    try snapshots.flush()
+    for name in names where isFooter(name) {
+      if try snapshots.status(of: name) == nil { try aside.rename(name, to: name, in: snapshots) }
     }
     try snapshots.flush()
     try aside.flush()

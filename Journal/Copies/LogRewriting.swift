@@ -51,8 +51,13 @@ extension Journal {
     return try current.withTurn {
       // After an unknown outcome, the folder may have another log than the one that is open.
       try committer.checkTakesCommits()
-      // An earlier replacement may have left files to remove.
-      try LogReplacement.recover(folder, log, format, State.self, by: blobs.remove, options)
+      // An earlier replacement may have left files to remove. Meanwhile, the thread that writes layers must not remove
+      // archives whose footers are not there yet.
+      let open = current.value
+      try keeping().request(freezing: committer.freezeRest) {
+        [folder, blobs, options] () throws(JournalError) in
+        try LogReplacement.recover(folder, open.log, open.format, State.self, by: blobs.remove, options)
+      }
       blobs.beginReplacement()
       defer { blobs.endReplacement() }
       return try withoutActuallyEscaping(observer) { observer in
@@ -278,7 +283,7 @@ private struct RewrittenLog<Rewriting: LogRewriting> {
 
   mutating func adoptAdditions(of old: Rewriting.State) { state.adoptAdditions(of: old) }
 
-  /// Fails unless a log that was opened in the place of the old one is this one.
+  /// Fails unless the log that was opened in the place of the old one is this new log.
   func checkIs(_ log: any EntryLog, _ format: JournalFormat) throws(JournalError) {
     guard try log.newestRevision() == copy.head.revision,
       try log.head(at: copy.head.revision, format) == copy.head

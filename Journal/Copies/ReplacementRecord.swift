@@ -75,6 +75,8 @@ package struct ReplacementRecord {
     in log: any EntryLog, _ format: JournalFormat, _ folder: JournalFolder
   ) throws(JournalError) -> Bool {
     if try folder.root.status(of: LogReplacement.buildingName) != nil { return false }
+    // Without the record, another process has finished the replacement since the record was read.
+    guard try ReplacementRecord(in: folder.root)?.digest == digest else { return false }
     let newest = try log.newestRevision()
     if revision == newest { return try !isCommitted(in: log, format) }
     return revision < newest
