@@ -2,6 +2,7 @@ import CatalogModel
 import Files
 import Foundation
 import InMemoryJournals
+import JournalMaintenance
 import Locks
 import TestSupport
 import Testing

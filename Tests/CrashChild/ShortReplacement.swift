@@ -1,4 +1,5 @@
 import Foundation
+import JournalMaintenance
 import Journaling
 import LogbookModel
 import TestSupport

@@ -1,6 +1,7 @@
 import CatalogModel
 import ClubModel
 import Foundation
+import JournalMaintenance
 import JournalServer
 import PostgresLog
 import TestSupport
