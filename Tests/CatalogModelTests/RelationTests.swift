@@ -238,7 +238,7 @@ struct RelationTests {
   @Test func anOlderItemThatALaterRuleTakesAlongIsAConflictOfTheRevert() throws {
     for property in ["labels", "parent"] {
       let journal = try CatalogJournal.inMemory()
-      let number = CatalogValue.integer(2)
+      let number = FieldValue.integer(2)
       try journal.commit(by: "bob") { draft in
         try draft.addItem(
           kind: "card",
