@@ -46,9 +46,11 @@ package struct ClubHistory {
   /// What is wrong with the state after some entries were taken back, without losing an edit of other entries.
   /// - Parameters:
   ///   - own: the entries.
+  ///   - isExact: whether they must be taken back wholly; false if what later edits need stays.
   ///   - before: the state before that.
   package func problems(
-    takingBack own: Set<Revision>, in journal: CatalogJournal, from before: Catalog, to after: Catalog
+    takingBack own: Set<Revision>, isExact: Bool, in journal: CatalogJournal, from before: Catalog,
+    to after: Catalog
   ) throws -> [String] {
     var problems: [String] = []
     for item in 1...max(after.itemTable.highest, 1) {
@@ -59,6 +61,7 @@ package struct ClubHistory {
         if was != now { problems.append("item:\(item) was touched by others only, and has changed") }
         continue
       }
+      guard isExact else { continue }
       let past = try journal.state(asOf: .revision(first - 1)).record(of: entity)
       let others = touches.filter {
         $0.revision > first && !own.contains($0.revision) && $0.revision <= newest

@@ -184,7 +184,8 @@ package struct ClubWalk {
       if later != .keep, Club(after).items != past.items { problems.append("it is not as of \(point)") }
     case .undo, .redo, .revert:
       if later == .override { break }
-      problems += try history.problems(takingBack: own, in: journal, from: before, to: after)
+      problems += try history.problems(
+        takingBack: own, isExact: later == .refuse, in: journal, from: before, to: after)
     }
     return problems
   }
