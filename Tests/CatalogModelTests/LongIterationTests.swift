@@ -173,8 +173,8 @@ import Testing
         try journal.commit { draft in
           for number in 0..<count / 12 {
             let name = part * count / 12 + number
-            // Large enough that an iteration that has just begun has not read all pages.
-            let text = String(repeating: "\(name) ", count: 30)
+            // Large enough that layers are read in pages, and that an iteration that has just begun has not read all.
+            let text = String(repeating: "\(name) ", count: 60)
             _ = try draft.addItem(
               kind: "a", attributes: ["number": .integer(Int64(name)), "text": .string(text)])
           }

@@ -135,13 +135,19 @@ extension OpenErasureTests {
   /// The layers that were written in the meantime kept the snapshots from being put back, and they were removed.
   @Test func ifTheExchangeAndItsReversalFailTheSnapshotsAreThereAfterTheNextOpening() throws {
     let fails = Lock(false)
+    let exchangeCount = Lock(0)
     var options = JournalOptions()
     options.layers.eventCount = 16
     options.fileHook = { operation in
-      let isExchange = operation.kind == .rename && operation.path.contains("entries.new/")
-      let isFirst =
-        operation.path.hasSuffix("/snapshots") && !operation.path.contains("entries.new/snapshots/")
-      return fails.withLock { $0 } && isExchange && !isFirst ? .fail(EIO) : .proceed
+      guard fails.withLock({ $0 }), operation.kind == .rename, operation.path.contains("entries.new/") else {
+        return .proceed
+      }
+      // Only the first exchange, that of the snapshots, succeeds.
+      let isFirst = exchangeCount.withLock { count in
+        count += 1
+        return count == 1
+      }
+      return isFirst ? .proceed : .fail(EIO)
     }
     try withJournal(options) { journal, url in
       for number in 1...50 { _ = try addItem(journal, "cup \(number)") }

@@ -112,12 +112,25 @@ import Testing
         "journal: entry 1 was not reverted: later edits changed the same fields; --theirs keeps them and reverts the "
         + "rest, --force overrides them"
       try expect(
-        ["revert", "1", "--dry-run"], in: path, prints: "\nConflicting later edits:\n\(table)", says: refusal,
-        code: 1)
+        ["revert", "1", "--dry-run"], in: path,
+        prints: """
+          reverting entry 1 with --force would change 1 entity, but later edits conflict; nothing was written
+
+          - item:2  Bob
+              kind: person
+              age: 31
+              name: "Bob"
+
+          Conflicting later edits:
+          \(table)
+          """, says: refusal, code: 1)
       try expect(
         ["revert", "1", "--dry-run", "--json"], in: path,
-        prints: #"{"revision":null,"dryRun":true,"changes":[],"undoes":[],"conflicts":[\#(edit)]}"#,
-        says: refusal, code: 1)
+        prints: #"""
+          {"revision":null,"dryRun":true,"changes":[{"entity":"item:2","operation":"delete",\#
+          "changes":{"@kind":{"old":"person"},"age":{"old":31},"name":{"old":"Bob"}}}],\#
+          "undoes":[],"conflicts":[\#(edit)]}
+          """#, says: refusal, code: 1)
       // An erased author is no one's, so not that of the empty name either.
       let several = try journal("revert", path, "1", "2", "--dry-run").output
       #expect(several.contains("entry 2, by (erased): [clock: 2026-08-01 10:00:00]\n"), "\(several)")
