@@ -22,38 +22,49 @@ struct RestoreTargets<State: EventSourced> {
   /// Restores deleted entities that the target records refer to, with the entities that belong to them; and deletes or
   /// changes entities that refer to an entity to be deleted.
   mutating func complete() throws {
-    var open = Array(records.keys)
+    var open = records.keys.sorted()
     var known: State?
-    while let entity = open.popLast() {
-      if let record = record(of: entity) {
-        for reference in now.references(in: record, of: entity.kind)
-        where self.record(of: reference) == nil && !now.isErased(reference) {
-          if records[reference] == nil {
-            if known?.record(of: reference) == nil { known = try past(reference) }
-            if let known, known.record(of: reference) != nil {
-              open += revive(reference, from: known)
-              continue
-            }
+    while !open.isEmpty {
+      let deletionCount = records.values.count(where: { $0 == nil })
+      while let entity = open.popLast() { try complete(entity, &open, &known) }
+      // A target can refer to an entity that was only to be deleted after the target was completed.
+      if records.values.count(where: { $0 == nil }) > deletionCount {
+        open = records.keys.sorted().filter { record(of: $0) != nil }
+      }
+    }
+  }
+
+  /// - Parameter open: the entities that are not completed yet. Those that must change with `entity` are appended.
+  private mutating func complete(_ entity: EntityKey, _ open: inout [EntityKey], _ known: inout State?) throws
+  {
+    if let record = record(of: entity) {
+      for reference in now.references(in: record, of: entity.kind)
+      where self.record(of: reference) == nil && !now.isErased(reference) {
+        if records[reference] == nil {
+          if known?.record(of: reference) == nil { known = try past(reference) }
+          if let known, known.record(of: reference) != nil {
+            open += revive(reference, from: known)
+            continue
           }
-          // The referenced entity did not exist, stays deleted, or is to be deleted, so the record loses the reference.
-          let changed = self.record(record, of: entity, without: reference)
-          if changed == record { continue }
-          set(entity, changed)
-          open.append(entity)
-          break
         }
-      } else if now.record(of: entity) != nil {
-        for referrer in now.referrers(to: entity) {
-          guard let record = record(of: referrer),
-            now.references(in: record, of: referrer.kind).contains(entity)
-          else { continue }
-          let changed = self.record(record, of: referrer, without: entity)
-          if changed == record {
-            refusals.append(referrer)
-          } else {
-            set(referrer, changed)
-            open.append(referrer)
-          }
+        // The referenced entity did not exist, stays deleted, or is to be deleted, so the record loses the reference.
+        let changed = self.record(record, of: entity, without: reference)
+        if changed == record { continue }
+        set(entity, changed)
+        open.append(entity)
+        break
+      }
+    } else if now.record(of: entity) != nil {
+      for referrer in now.referrers(to: entity) {
+        guard let record = record(of: referrer),
+          now.references(in: record, of: referrer.kind).contains(entity)
+        else { continue }
+        let changed = self.record(record, of: referrer, without: entity)
+        if changed == record {
+          refusals.append(referrer)
+        } else {
+          set(referrer, changed)
+          open.append(referrer)
         }
       }
     }
