@@ -114,10 +114,10 @@ extension Journal {
     // an entity that the entries added, for example because a rule was declared later. Otherwise it refers to an entity
     // that is in conflict itself.
     let inConflict = Set(reversal.conflicts.map(\.entity))
-    let reverted = Set(entities)
+    let deleted = Set(entities.filter { asked.record(of: $0) == nil })
     for entity in others where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
-      if latest < oldest, !reversal.deletes(reverted, referredToBy: entity) { continue }
+      if latest < oldest, !reversal.deletes(deleted, referredToBy: entity) { continue }
       let events = try laterEvents(
         of: entity, after: own.contains(latest) ? oldest : latest - 1, on: preview)
       guard let event = events.first(where: { !own.contains($0.revision) }) ?? events.first,
