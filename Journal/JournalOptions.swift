@@ -48,7 +48,7 @@ public struct JournalOptions: Sendable {
     self.fileHook = fileHook
   }
 
-  /// These options without automatic layers and retention, for work on copies and closed journals.
+  /// The same options without automatic layers and retention, for work on copies and closed journals.
   package var forCopies: JournalOptions {
     var options = self
     options.layers = .manual

@@ -90,7 +90,7 @@ package struct ReplacementRecord {
         + "removes it, and no image that an entry names", path: root.path(of: fileName))
   }
 
-  /// Those of the recorded images that still exist and that neither an entry nor the base names.
+  /// The recorded images that still exist and that neither an entry nor the base names.
   /// - Complexity: O(n) in the bytes of the entries if any recorded image exists.
   func images<State: EventSourced>(
     unnamedIn log: any EntryLog, _ format: JournalFormat, of model: State.Type, _ folder: JournalFolder

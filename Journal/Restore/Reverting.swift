@@ -107,7 +107,7 @@ extension Journal {
     let asked = reversal.targets
     try reversal.targets.complete()
     var changes = reversal.targets.changes
-    // These entities were added later and depend on one to be deleted, or were deleted later and are needed.
+    // Entities that were added later and depend on one to be deleted, or that were deleted later and are needed.
     let others =
       later == .override ? [] : reversal.entitiesChangedForOthers(changes, since: asked, entities)
     // One conflict for each entity is enough. An entity that changed last before the entries is one only if it refers to

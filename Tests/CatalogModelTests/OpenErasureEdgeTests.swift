@@ -213,7 +213,7 @@ extension OpenErasureTests {
     }
   }
 
-  /// What a screen shows loses the erased item, and goes on with what is committed afterwards.
+  /// A live query loses the erased item, and shows what is committed afterwards.
   @Test(.timeLimit(.minutes(60))) @MainActor func aLiveQueryContinuesAfterAnErasureAndAPruning() async throws
   {
     try await withTemporaryFolder { folder in

@@ -72,7 +72,7 @@ extension Battery {
       return counts
     }
 
-    /// It sees every entry once and in order, with the digest that the entry has after the erasures too.
+    /// The follower sees every entry once and in order, with the digest that the entry has after the erasures too.
     @Test func aFollowerInAnotherProcessContinuesAcrossErasuresAndEndsOrContinuesAtAPruning() throws {
       try withFolderInMemory { folder in
         let url = URL(fileURLWithPath: "\(folder)/Log.journal")

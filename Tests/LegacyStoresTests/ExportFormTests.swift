@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// It was exported as an `NSNull` with the dictionary's keys as its fields.
+  /// The dictionary was exported as an `NSNull` with the dictionary's keys as its fields.
   @Test func aDictionaryIsOneWhereAnotherObjectHasNSNull() throws {
     let things = [
       thing(["info": .node(.null())]), thing(["info": .node(.dictionary(["city": .string("Rome")]))]),

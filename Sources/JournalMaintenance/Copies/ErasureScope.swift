@@ -12,7 +12,7 @@ struct ErasureScope<State: EventSourced> {
   private var named: Set<Blob> = []
   private var kept: Set<Blob> = []
   private(set) var eventCount = 0
-  /// Those of `entities` that are in the base of a pruned history.
+  /// The members of `entities` that are in the base of a pruned history.
   var inBase: Set<EntityKey> = []
   /// The pruned entries that are known to have changed one of `entities`.
   var past: Set<Revision> = []
