@@ -10,9 +10,9 @@ public struct JournalOptions: Sendable {
   /// When layers are written, and which past states they keep.
   public var layers: LayerPolicy
 
-  /// How many bytes of layers are kept in memory after they were read. Beyond that, each use reads them again, until some
-  /// that were not used lately make room. By default (nil), about as many as the newest state takes and 4 MiB for past
-  /// states, but no more than 256 MiB.
+  /// The most bytes of layers to keep in memory after they were read. Beyond this limit, layers are read again at each
+  /// use, until bytes that were not used lately are dropped. Nil, the default, stands for about the bytes that the
+  /// newest state takes in layers, plus 4 MiB for past states, and 256 MiB at most.
   public var cacheByteCount: Int?
 
   /// How much history is kept; nil keeps all. Older history is pruned in the background while the journal is open for

@@ -50,7 +50,7 @@ extension StoredPart {
       precondition(T.self == U.self)
       return unsafe unsafeBitCast(value, to: type)
     }
-    // Types of Foundation come first: for the others, the compiler knows the type, because containers have methods for them.
+    // Types of Foundation come first. For others, the compiler knows the type, because containers have methods for them.
     if type == Date.self { return try result(date, "a date") }
     if type == Decimal.self {
       return try result(decimal(at: place), "a number, or its digits as a string")

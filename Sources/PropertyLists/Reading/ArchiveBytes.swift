@@ -136,9 +136,9 @@ import Synchronization
   /// The partition point of rows of equal size: the index of the first row whose distance is not negative, or `count`.
   /// The whole search is one read, because beginning a read takes as long as comparing several rows.
   ///
-  /// The search compares the rows where the place would be if distances grew evenly, as those of numbers without gaps and of
-  /// hashes do. Of a million such rows it compares 4 to 10, and bisection would compare 20. Where distances grow
-  /// otherwise, it bisects.
+  /// The search compares the rows where the place would be if distances grew evenly, as those of numbers without gaps
+  /// and of hashes do. Of a million such rows it compares 4 to 10, and bisection would compare 20. Where distances grow
+  /// otherwise, the search bisects.
   /// - Parameter distance: how far a row is from the place, finite; negative for a row before it.
   /// - Throws: `malformed` if a row is not within the bytes; `io` or `damaged` if the file can't be read.
   /// - Complexity: O(log n)
