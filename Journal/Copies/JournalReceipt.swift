@@ -60,8 +60,7 @@ public struct JournalReceipt: Hashable, Sendable, CustomStringConvertible {
   /// The receipt in the folder of a journal; nil if there is none.
   /// - Throws: ``JournalError`` with code `newerFormat`, or `damaged` if the file is invalid.
   package static func read(in folder: JournalFolder) throws(JournalError) -> JournalReceipt? {
-    guard try folder.root.status(of: fileName) != nil else { return nil }
-    let bytes = try folder.root.file(fileName, .reading).contents(limit: byteLimit)
+    guard let bytes = try folder.root.contents(of: fileName, limit: byteLimit) else { return nil }
     try FileVersion.check(bytes, is: "receipt", path: folder.root.path(of: fileName))
     guard let receipt = JournalReceipt(String(decoding: bytes, as: UTF8.self)) else {
       throw JournalError(

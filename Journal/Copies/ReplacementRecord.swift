@@ -27,9 +27,8 @@ package struct ReplacementRecord {
   /// Reads the file; nil if there is none.
   /// - Throws: ``JournalError`` with code `damaged` if it is invalid, `newerFormat` if a newer library has written it.
   package init?(in root: Files.Folder<JournalError>) throws(JournalError) {
-    guard try root.status(of: Self.fileName) != nil else { return nil }
+    guard let bytes = try root.contents(of: Self.fileName, limit: 1 << 30) else { return nil }
     let path = root.path(of: Self.fileName)
-    let bytes = try root.file(Self.fileName, .reading).contents(limit: 1 << 30)
     try FileVersion.check(bytes, is: "erasing", path: path)
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     let words = lines.first?.split(separator: " ") ?? []

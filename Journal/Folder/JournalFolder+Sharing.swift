@@ -8,9 +8,10 @@ extension JournalFolder {
   /// be missing, superfluous, or preceded by carriage returns.
   /// - Throws: ``JournalError``: `newerFormat`, or `damaged` if the file has another form.
   package func sharedAddress() throws(JournalError) -> String? {
-    guard try root.status(of: Self.sharedName) != nil else { return nil }
-    let bytes = try root.file(Self.sharedName, .reading).contents(limit: 64 << 10)
-      .filter { $0 != UInt8(ascii: "\r") }
+    guard
+      let bytes = try root.contents(of: Self.sharedName, limit: 64 << 10)?
+        .filter({ $0 != UInt8(ascii: "\r") })
+    else { return nil }
     try FileVersion.check(bytes, is: "shared", path: root.path(of: Self.sharedName))
     let lines = String(decoding: bytes, as: UTF8.self).split(
       separator: "\n", omittingEmptySubsequences: false)

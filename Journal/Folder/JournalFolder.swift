@@ -97,8 +97,9 @@ package struct JournalFolder: Sendable {
     try root.flush()
   }
 
+  /// A folder in the journal's folder; nil if it is missing.
   func openFolder(_ name: String) throws(JournalError) -> Folder? {
-    try root.status(of: name) == nil ? nil : root.folder(name)
+    try root.ifPresent(name) { name throws(JournalError) in try root.folder(name) }
   }
 
   private func makeFolder(_ name: String) throws(JournalError) -> Folder {

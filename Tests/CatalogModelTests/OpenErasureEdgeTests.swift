@@ -171,6 +171,32 @@ extension OpenErasureTests {
     }
   }
 
+  /// A verification reported ERASING as a problem if an erasure removed the file after it was found and before it was
+  /// opened.
+  @Test func aRecordThatIsRemovedWhileItIsReadIsNoProblem() throws {
+    try withTemporaryFolder { folder in
+      let (kept, record) = (folder.path("kept"), folder.path(ReplacementRecord.fileName))
+      try Data("erasing 1 5 \(String(repeating: "0", count: 64))\n".utf8).write(to: URL(filePath: kept))
+      let root = try JournalFolder(folder.url, hook: nil).root
+      let isOver = Lock(false)
+      let ended = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        while !isOver.withLock({ $0 }) {
+          try? FileManager.default.linkItem(atPath: kept, toPath: record)
+          try? FileManager.default.removeItem(atPath: record)
+        }
+        ended.signal()
+      }
+      defer {
+        isOver.withLock { $0 = true }
+        ended.wait()
+      }
+      var foundCount = 0
+      for _ in 0..<50_000 where try ReplacementRecord(in: root) != nil { foundCount += 1 }
+      #expect(foundCount > 0)
+    }
+  }
+
   /// Between the removals of the old log and of ERASING, a verification took ERASING for that of an earlier erasure.
   @Test func anotherProcessFindsNoProblemAtAnyStepOfAnErasure() throws {
     let isBegun = Lock(false)

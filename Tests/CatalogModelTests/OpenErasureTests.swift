@@ -304,7 +304,8 @@ import Testing
               if history.isEmpty { problems.withLock { $0.append("no history of \(item)") } }
               let difference = try journal.diff(of: [.item(item)], from: .revision(40), to: .revision(newest))
               if difference.count > 1 { problems.withLock { $0.append("\(difference)") } }
-              if try !journal.verify(.everything).isSound { problems.withLock { $0.append("not sound") } }
+              let health = try journal.verify(.everything)
+              if !health.isSound { problems.withLock { $0.append("not sound: \(health)") } }
               let cursor = journal.entries(newestFirst: true)
               var last = Revision.max
               while let entry = try cursor.next() {
