@@ -41,22 +41,19 @@ extension EntityQuery {
 
     func holds(of record: EntityRecord, _ kind: EntityKind) -> Bool {
       if let path, composites.isEmpty { return includes(record.key(at: path)) != isNegated }
-      let found = part(of: record, kind)
+      let found = Catalog.part(named: field, of: record, kind)
       let isEqual = composites.contains { $0 == found || $0.isIdentical(to: found) }
       return (isEqual || includes(ValueKey(found))) != isNegated
     }
 
     private func includes(_ key: ValueKey) -> Bool { ranges.contains { $0.contains(key) } }
 
-    private func part(of record: EntityRecord, _ kind: EntityKind) -> FieldValue? {
-      if let key = Catalog.key(named: field, of: kind), let value = record.value(of: key) {
-        return Catalog.shown(value, key, of: kind)
-      }
-      let steps = field.split(separator: ".").map(String.init)
-      guard let first = steps.first else { return nil }
-      return steps.dropFirst().reduce(record[first]) { value, step in
-        value?.array == nil ? value?[step] : Int(step).flatMap { value?[$0] }
-      }
+    /// Whether the condition holds for some value of the type of `value`. False if it asks for a text, and `value` is a
+    /// number.
+    func isOfType(of value: FieldValue) -> Bool {
+      let key = ValueKey(value)
+      return isNegated || !composites.isEmpty
+        || ranges.contains { $0.lower.hasType(of: key) || $0.upper.hasType(of: key) }
     }
   }
 }

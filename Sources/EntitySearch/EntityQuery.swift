@@ -65,6 +65,9 @@ public struct FoundEntity: Sendable {
   /// The revision that deleted the entity, or nil if the entity exists.
   public let deleted: Revision?
 
+  /// The value of an attribute, of a field such as `@kind`, or at a path such as `name.common`; nil if the entity has none.
+  package subscript(part: String) -> FieldValue? { Catalog.part(named: part, of: record, entity.kind) }
+
   /// A short name of the entity for people; nil if the record has none.
   public var label: String? { Catalog.label(of: record, of: entity.kind) }
   /// The kind of the item, or `category`, `image`, `tag` or `rule`.

@@ -26,6 +26,19 @@ extension Catalog {
     return fieldNames(of: kind).firstIndex(of: rest).map { .field(UInt8($0)) }
   }
 
+  /// The value of a part as JSON shows it: an attribute, a field of the catalog such as `@kind`, or a path such as
+  /// `name.common` or `tags.0`; nil if the record has no such part.
+  package static func part(named name: String, of record: EntityRecord, _ kind: EntityKind) -> FieldValue? {
+    if let key = key(named: name, of: kind), let value = record.value(of: key) {
+      return shown(value, key, of: kind)
+    }
+    let steps = name.split(separator: ".").map(String.init)
+    guard let first = steps.first else { return nil }
+    return steps.dropFirst().reduce(record[first]) { value, step in
+      value?.array == nil ? value?[step] : Int(step).flatMap { value?[$0] }
+    }
+  }
+
   /// A part's value as JSON shows it: colors and digests are texts.
   package static func shown(_ value: FieldValue, _ key: FieldKey, of kind: EntityKind) -> FieldValue {
     switch (kind, key, value) {

@@ -117,6 +117,9 @@ package struct ValueKey: Comparable, Hashable, Sendable {
 }
 
 extension ValueKey {
+  /// Whether both are keys of numbers, of texts, of dates and so on.
+  package func hasType(of other: ValueKey) -> Bool { head >> 120 == other.head >> 120 }
+
   /// Reads one item of any kind and makes its key, without making a value.
   package init(reading reader: inout CBORReader) throws(CBORError) {
     switch try reader.kind() {

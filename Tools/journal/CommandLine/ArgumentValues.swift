@@ -1,3 +1,4 @@
+import CBOR
 import CatalogModel
 import EntitySearch
 import Foundation
@@ -11,6 +12,35 @@ extension EntityQuery {
       return "; for a condition, write --where \(text.printable)"
     }
     return conditions.map { Catalog.hint(forFieldWithoutSign: $0.field) }.first { !$0.isEmpty } ?? ""
+  }
+}
+
+extension Misfit {
+  /// What the misfit is.
+  /// - Parameter kind: the kind of the entities that were searched; nil for all.
+  func text(kind: String?) -> String {
+    switch self {
+    case .unknown(let part, let others):
+      "\(kind.map { "nothing of the kind \($0.printable)" } ?? "nothing") has \(part.printable)"
+        + Suggestion.text(for: part, among: others.sorted()).printable
+    case .otherType(let part, let example):
+      "\(part.printable) has other values, such as \(example.json.printable.shortened(to: 40)), \(example.typeName)"
+    }
+  }
+}
+
+extension FieldValue {
+  fileprivate var typeName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .integer, .unsigned, .double: "a number"
+    case .string: "a text"
+    case .data: "data"
+    case .date: "a date"
+    case .array: "an array"
+    case .dictionary: ValueKey(self).hasType(of: ValueKey(.integer(0))) ? "a number" : "an object"
+    }
   }
 }
 
@@ -30,6 +60,21 @@ extension Arguments {
       text: text, kind: value("--kind"),
       categories: try value("--category").map { try journal.categories(named: $0, asOf: point) },
       conditions: conditions)
+  }
+
+  /// The names that an option's value lists, separated by commas; empty if the option was not given.
+  /// - Throws: ``Failure`` if one of the names is empty; ``JournalError`` if no kind of entity has a field with the name.
+  func names(_ option: String) throws -> [String] {
+    guard let text = value(option) else { return [] }
+    let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
+      $0.trimmingCharacters(in: .whitespaces)
+    }
+    for name in names {
+      let name = option == "--order" ? String(name.trimmingPrefix("-")) : name
+      if name.isEmpty { throw Failure.wrongUse("\(option) has an empty name: \(text.printable)") }
+      if name.hasPrefix("@"), !name.hasPrefix("@@") { _ = try NamedParts([name]) }
+    }
+    return names
   }
 
   /// The attributes and fields that an option's value lists, separated by commas; nil if the option was not given.

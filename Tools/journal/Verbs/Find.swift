@@ -1,3 +1,4 @@
+import CBOR
 import CatalogModel
 import EntitySearch
 import JSON
@@ -11,51 +12,184 @@ enum Find: ListingVerb {
     name, such as item:42, finds that entity. --at searches the entities of that point. --deleted searches the entities
     that had been deleted by then, as they last were. Exits with 1 if nothing is found.
 
+    FIELD is an attribute, a path such as name.common, or a field such as @category, and FIELDS are several of them,
+    separated by commas. Entities without a value come first in an order, and have a group of their own.
+
     Arguments: JOURNAL
     [TEXT]: part of a label or of a text, or an entity's name
     [--kind KIND], [--category C], [--where FIELD=VALUE]…, [--at SELECTOR]
     [--deleted]: search deleted entities
-    [-n N]: show at most N entities
+    [--fields FIELDS]: also print these
+    [--order FIELDS]: sort by these; downwards by one with a - before it
+    [--count]: print only how many entities there are
+    [--group FIELD]: print each value of a field, and how many entities have it
+    [--sum FIELDS]: print the sums of the numbers in these, with --group those of each group
+    [-n N]: print at most N entities or groups
     [--json]
 
     $ journal find Books.journal dune  # everything with "dune" in a text
     $ journal find Books.journal --kind book --where stars=5  # books with five stars
+    $ journal find Books.journal --kind book --fields stars --order -stars -n 10  # the ten best books
+    $ journal find Books.journal --kind book --group author --sum pages  # how many books and pages of each author
     $ journal find Books.journal --deleted --at yesterday  # entities that had been deleted by then
     """
-
-  /// The most characters that are printed of a label. A label can be long, and a table in a file is not cut.
-  private static let labelLimit = 200
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
     let point = try arguments.selector(of: "--at", else: .head())
-    let limit = try arguments.count("-n") ?? Int.max
     let query = try arguments.query(journal, text: arguments.value("TEXT"), asOf: point)
     let isDeleted = arguments.has("--deleted")
-    let table = TextTable(
+    let values = FoundValues(journal, revision: try journal.revision(at: point), terminal)
+    let output = try output(arguments, values, try journal.state(asOf: point))
+    var isEmpty = true
+    try journal.find(query, asOf: point, deleted: isDeleted) { found in
+      isEmpty = false
+      return try output.add(found)
+    }
+    try output.end()
+    if isEmpty {
+      let problem =
+        isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities"
+      if !query.hint.isEmpty { throw Failure.no(problem + query.hint) }
+      let misfit = try query.misfit(in: journal, asOf: point, deleted: isDeleted)
+      throw Failure.no(problem + (misfit.map { "; " + $0.text(kind: query.kind) } ?? ""))
+    }
+    // A part that nothing has is probably misspelled.
+    let parts = values.missing.subtracting(values.present).sorted()
+    if !parts.isEmpty, let misfit = try query.misfit(of: parts, in: journal, asOf: point, deleted: isDeleted)
+    {
+      terminal.warn("journal: " + misfit.text(kind: query.kind))
+    }
+  }
+
+  private static func output(
+    _ arguments: Arguments, _ values: FoundValues, _ catalog: Catalog
+  ) throws -> any FindOutput {
+    let limit = try arguments.count("-n") ?? Int.max
+    let (fields, order) = (try arguments.names("--fields"), try arguments.names("--order"))
+    let sums = try arguments.names("--sum")
+    let group = try arguments.names("--group")
+    let isCount = arguments.has("--count")
+    if !isCount, group.isEmpty, sums.isEmpty {
+      return FoundList(
+        values, catalog, fields: fields, order: order, limit: limit, isDeleted: arguments.has("--deleted"))
+    }
+    guard fields.isEmpty, order.isEmpty else {
+      throw arguments.misuse("--fields and --order are for lists, not for --count, --group and --sum")
+    }
+    guard group.count <= 1 else { throw arguments.misuse("--group takes one field") }
+    guard !isCount || (group.isEmpty && sums.isEmpty) else {
+      throw arguments.misuse("--group and --sum count too; leave out --count")
+    }
+    guard limit == .max || !group.isEmpty else {
+      throw arguments.misuse("-n limits lists and groups, not what is counted")
+    }
+    return FoundGroups(values, group: group.first, sums: sums, limit: limit)
+  }
+}
+
+/// What is printed of the entities that a search finds.
+protocol FindOutput: AnyObject {
+  /// Takes the next entity. Returns false if no more are wanted.
+  func add(_ found: FoundEntity) throws -> Bool
+  func end() throws
+}
+
+/// The values of found entities, as they are printed.
+final class FoundValues {
+  let terminal: Terminal
+  private let labels: Labels
+  private let revision: Revision
+  /// The parts that some entity lacks, and those that some entity has.
+  private(set) var missing: Set<String> = []
+  private(set) var present: Set<String> = []
+
+  /// - Parameter revision: the point in time at which categories and other entities that a value names have their labels.
+  init(_ journal: CatalogJournal, revision: Revision, _ terminal: Terminal) {
+    labels = Labels(journal)
+    self.revision = revision
+    self.terminal = terminal
+  }
+
+  subscript(found: FoundEntity, part: String) -> FieldValue? {
+    let value = found[part]
+    if value == nil { missing.insert(part) } else { present.insert(part) }
+    return value
+  }
+
+  func text(of value: FieldValue?, _ part: String, of kind: EntityKind) throws -> String {
+    guard let value, !value.isNull else { return "" }
+    guard let key = Catalog.key(named: part, of: kind) else { return terminal.text(of: value) }
+    return try terminal.text(of: value, key, of: kind) { try labels.reference(to: $0, at: revision) }
+  }
+}
+
+/// Prints found entities one by one, in an order if one is given.
+final class FoundList: FindOutput {
+  /// The most characters that are printed of a label. A label can be long, and a table in a file is not cut.
+  private static let labelLimit = 200
+
+  private let values: FoundValues
+  private let catalog: Catalog
+  private let fields: [String]
+  private let order: [(part: String, isDownwards: Bool)]
+  private let limit: Int
+  private let table: TextTable
+  private var count = 0
+  private var sorted: [(keys: [ValueKey], found: FoundEntity)] = []
+
+  init(
+    _ values: FoundValues, _ catalog: Catalog, fields: [String], order: [String], limit: Int, isDeleted: Bool
+  ) {
+    self.values = values
+    self.catalog = catalog
+    self.fields = fields
+    self.order = order.map { (String($0.trimmingPrefix("-")), $0.hasPrefix("-")) }
+    self.limit = limit
+    table = TextTable(
       [
         TextTable.Column(title: "ENTITY", width: 10, style: .yellow),
         TextTable.Column(title: "KIND", width: 10, isFlexible: true),
-        .number(isDeleted ? "DELETED" : "CHANGED"), .text("LABEL"),
-      ], sampleCount: 100, terminal)
-    var count = 0
-    let catalog = try journal.state(asOf: point)
-    try journal.find(query, asOf: point, deleted: isDeleted) { found in
-      // Even with a limit of 0, the exit code says whether something was found.
-      count += 1
-      if count > limit { return false }
-      try table.add(
-        [
-          Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20),
-          "\(found.deleted ?? catalog.revision(of: found.entity))",
-          found.label?.printable.shortened(to: labelLimit) ?? "",
-        ], json: found.json)
-      return count < limit
+        .number(isDeleted ? "DELETED" : "CHANGED"),
+      ] + fields.map { .flexible($0.uppercased().printable) } + [.text("LABEL")],
+      sampleCount: 100, values.terminal)
+  }
+
+  func add(_ found: FoundEntity) throws -> Bool {
+    guard !order.isEmpty else { return try print(found) }
+    sorted.append((order.map { ValueKey(values[found, $0.part]) }, found))
+    return true
+  }
+
+  func end() throws {
+    // Entities with equal values stay in the order of their numbers.
+    let places = sorted.indices.sorted { left, right in
+      for (index, part) in order.enumerated() {
+        let (a, b) = (sorted[left].keys[index], sorted[right].keys[index])
+        if a != b { return part.isDownwards ? b < a : a < b }
+      }
+      return left < right
     }
+    for place in places where try !print(sorted[place].found) { break }
     try table.end()
-    if count > 0 { return }
-    throw Failure.no(
-      (isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities")
-        + query.hint)
+  }
+
+  private func print(_ found: FoundEntity) throws -> Bool {
+    // Even with a limit of 0, the exit code says whether something was found.
+    count += 1
+    if count > limit { return false }
+    let shown = fields.map { ($0, values[found, $0]) }
+    try table.add(
+      [
+        Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20),
+        "\(found.deleted ?? catalog.revision(of: found.entity))",
+      ] + shown.map { try values.text(of: $1, $0, of: found.entity.kind) }
+        + [found.label?.printable.shortened(to: Self.labelLimit) ?? ""],
+      json: [
+        .members: found.json,
+        "fields": ifAny(
+          fields.isEmpty ? nil : JSONObject(shown.compactMap { name, value in value.map { (name, $0) } })),
+      ])
+    return count < limit
   }
 }
