@@ -55,7 +55,7 @@ struct ValueOrderTests {
       record.forEachKey(at: AttributePath(["value"])) { keys.append($0) }
       #expect(keys == [ValueKey(value)] + (value.array ?? []).map { ValueKey($0).asElement })
       for element in value.array ?? [] {
-        #expect(record.hasElement(ValueKey(element).asElement, at: AttributePath(["value"])))
+        #expect(record.hasElement(in: .containing(element), at: AttributePath(["value"])))
       }
     }
   }

@@ -87,10 +87,10 @@ extension EntityRecord {
     }
   }
 
-  /// Whether the value at a path is an array with an element that has this sort key.
-  package func hasElement(_ key: ValueKey, at path: AttributePath) -> Bool {
+  /// Whether the value at a path is an array with an element in a range of elements.
+  package func hasElement(in range: ValueRange, at path: AttributePath) -> Bool {
     var isFound = false
-    forEachKey(at: path) { if $0 == key { isFound = true } }
+    forEachKey(at: path) { if range.contains($0) { isFound = true } }
     return isFound
   }
 }

@@ -69,9 +69,11 @@ public struct ValueRange: Hashable, Sendable {
   }
 
   /// The arrays that have a value as an element.
-  public static func containing(_ element: FieldValue) -> ValueRange {
-    let key = ValueKey(element).asElement
-    return ValueRange(key, true, key, true)
+  public static func containing(_ element: FieldValue) -> ValueRange { .containing(.equal(to: element)) }
+
+  /// The arrays that have an element in a range: `.containing(.prefix("mul"))`.
+  public static func containing(_ range: ValueRange) -> ValueRange {
+    ValueRange(range.lower.asElement, range.includesLower, range.upper.asElement, range.includesUpper)
   }
 
   /// All values, beginning with the missing ones.
@@ -84,6 +86,6 @@ public struct ValueRange: Hashable, Sendable {
   }
 
   package func contains(_ record: EntityRecord, at path: AttributePath) -> Bool {
-    lower.isElement ? record.hasElement(lower, at: path) : contains(record.key(at: path))
+    lower.isElement ? record.hasElement(in: self, at: path) : contains(record.key(at: path))
   }
 }
