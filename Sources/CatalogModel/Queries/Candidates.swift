@@ -60,7 +60,7 @@ struct Candidates {
     case .category(let category?):
       source = .members(indexes.catalog.itemsByCategory.members(of: category).makeIterator(), indexes)
       isRising = true
-    case .category(nil), .text, .all, .not: return nil
+    case .category(nil), .text, .closure, .all, .not: return nil
     }
   }
 

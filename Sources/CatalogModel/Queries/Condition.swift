@@ -6,6 +6,7 @@ indirect enum Condition: Sendable {
   case category(Int?)
   /// Whether a text occurs in a text at the path or, without a path, in a text of any attribute, ignoring case.
   case text(String, in: AttributePath?)
+  case closure(@Sendable (EntityRecord) -> Bool)
   case all([Condition])
   case any([Condition])
   case not(Condition)
@@ -22,9 +23,19 @@ indirect enum Condition: Sendable {
     case .category(let category): (try? ItemFields(record))?.category == category
     case .text(let text, in: let path?): record.value(at: path)?.hasText(text) ?? false
     case .text(let text, in: nil): record.hasText(text)
+    case .closure(let holds): holds(record)
     case .all(let conditions): conditions.allSatisfy { $0.holds(for: record) }
     case .any(let conditions): conditions.contains { $0.holds(for: record) }
     case .not(let condition): !condition.holds(for: record)
+    }
+  }
+
+  var hasClosure: Bool {
+    switch self {
+    case .closure: true
+    case .value, .category, .text: false
+    case .all(let conditions), .any(let conditions): conditions.contains(where: \.hasClosure)
+    case .not(let condition): condition.hasClosure
     }
   }
 

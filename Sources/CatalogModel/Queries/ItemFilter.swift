@@ -16,13 +16,13 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
 
   fileprivate init(_ condition: Result<Condition, JournalError>) { self.condition = condition }
 
-  fileprivate init(
+  init(
     _ property: any PartialKeyPath<Model> & Sendable, _ condition: (AttributePath) -> Condition
   ) {
     self.condition = Model.attribute(of: property).map(condition)
   }
 
-  fileprivate init(_ property: any PartialKeyPath<Model> & Sendable, _ range: ValueRange) {
+  init(_ property: any PartialKeyPath<Model> & Sendable, _ range: ValueRange) {
     self.init(property) { .value($0, range) }
   }
 
@@ -38,17 +38,10 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(property, .prefix(text))
   }
 
-  /// Items in which an array has that element. The collection may be of any type that is encoded as an array of its
-  /// elements: see ``QueryArray``.
+  /// Items in which an array exists and has that element. The collection may be of any type that is encoded as an array of
+  /// its elements: see ``QueryArray``.
   public static func contains<Elements: QueryArray>(
     _ property: any KeyPath<Model, Elements> & Sendable, _ element: Elements.Element
-  ) -> ItemFilter where Elements.Element: QueryValue {
-    ItemFilter(property, .containing(element.queryValue ?? .null))
-  }
-
-  /// Items in which an optional array exists and has that element.
-  public static func contains<Elements: QueryArray>(
-    _ property: any KeyPath<Model, Elements?> & Sendable, _ element: Elements.Element
   ) -> ItemFilter where Elements.Element: QueryValue {
     ItemFilter(property, .containing(element.queryValue ?? .null))
   }
@@ -100,6 +93,15 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     ItemFilter(.success(.value(AttributePath([name] + inner), range)))
   }
 
+  /// Items whose value passes a test that no other filter can express: `.satisfies { $0.title.count > 20 }`. An item that
+  /// can't be decoded does not pass.
+  ///
+  /// The test runs after all conditions that must hold too. It may run several times for one item, on any thread.
+  /// - Complexity: O(n) in the items that the other conditions leave, each of which is decoded.
+  public static func satisfies(_ test: @escaping @Sendable (Model) -> Bool) -> ItemFilter {
+    ItemFilter(.success(.closure { record in (try? record.decode(Model.self)).map(test) ?? false }))
+  }
+
   /// The items of a category or, if `category` is nil, the items in no category.
   public static func category(_ category: CategoryID?) -> ItemFilter {
     ItemFilter(.success(.category(category?.number)))
@@ -113,7 +115,7 @@ extension ValueRange {
 }
 
 /// A condition that compares a property with an optional value. Nil is neither above nor below anything.
-private func ordered<Model: CatalogItem>(
+func ordered<Model: CatalogItem>(
   _ property: any PartialKeyPath<Model> & Sendable, _ value: FieldValue?, _ range: (FieldValue) -> ValueRange
 ) -> ItemFilter<Model> {
   ItemFilter(property) { path in
@@ -173,13 +175,14 @@ public func ~= <Model: CatalogItem, Property: QueryValue>(
   range: Range<Property>, property: any KeyPath<Model, Property?> & Sendable
 ) -> ItemFilter<Model> { within(range.lowerBound, range.upperBound, property, isClosed: false) }
 
-private func within<Model: CatalogItem>(
+func within<Model: CatalogItem>(
   _ lower: some QueryValue, _ upper: some QueryValue, _ property: any PartialKeyPath<Model> & Sendable,
-  isClosed: Bool
+  isClosed: Bool, isOfElements: Bool = false
 ) -> ItemFilter<Model> {
   ItemFilter(property) { path in
     guard let lower = lower.queryValue, let upper = upper.queryValue else { return .none }
-    return .value(path, isClosed ? .from(lower, through: upper) : .from(lower, below: upper))
+    let range: ValueRange = isClosed ? .from(lower, through: upper) : .from(lower, below: upper)
+    return .value(path, isOfElements ? .containing(range) : range)
   }
 }
 

@@ -13,8 +13,8 @@ import Locks
 ///   the texts of the items that the other conditions leave.
 public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   let catalog: Catalog
-  private var plan: QueryPlan
-  private let answer: QueryAnswer
+  private(set) var plan: QueryPlan
+  let answer: QueryAnswer
 
   init(_ catalog: Catalog) {
     self.init(catalog, QueryPlan(Model.kind, indexed: Model.indexedPaths))
@@ -43,6 +43,12 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return with { $0.conditions.append(condition) }
   }
 
+  /// The items in which a property is true.
+  /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
+  public func filter(_ property: any KeyPath<Model, Bool> & Sendable) throws(JournalError) -> ItemQuery {
+    try filter(property == true)
+  }
+
   /// The items in another order. Equal items are sorted by number, in the direction of the last sort key.
   /// - Throws: `JournalError` with code `wrongUse` if a key path leads to no attribute.
   public func sorted(by first: ItemSort<Model>, _ others: ItemSort<Model>...) throws(JournalError)
@@ -53,11 +59,13 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return with { $0.orders = orders }
   }
 
-  /// The items, sorted by a property, the smallest value first.
+  /// The items, sorted by a property: `sorted(by: \.title, .descending)`.
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   public func sorted<Property: QueryValue>(
-    by property: any KeyPath<Model, Property> & Sendable
-  ) throws(JournalError) -> ItemQuery { try sorted(by: .ascending(property)) }
+    by property: any KeyPath<Model, Property> & Sendable, _ direction: QueryDirection = .ascending
+  ) throws(JournalError) -> ItemQuery {
+    try sorted(by: direction == .ascending ? .ascending(property) : .descending(property))
+  }
 
   /// The first items, at most this many.
   public func prefix(_ maxLength: Int) -> ItemQuery {
@@ -125,6 +133,12 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
       return ItemQuery(catalog, reversed).first
     }
     return numbers.isEmpty ? nil : self[numbers.count - 1]
+  }
+
+  /// A property of each item, in order: `map(\.title)`.
+  /// - Throws: `DecodingError` for the first item whose attributes don't make a value of the type.
+  public func map<Property>(_ property: KeyPath<Model, Property>) throws -> [Property] {
+    try values.map { $0[keyPath: property] }
   }
 
   /// The numbers of the items, in order. Nothing is decoded.

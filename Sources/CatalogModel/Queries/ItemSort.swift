@@ -37,6 +37,14 @@ public struct ItemSort<Model: CatalogItem>: Sendable {
   }
 }
 
+/// The direction of a sort key.
+public enum QueryDirection: Sendable {
+  /// The smallest value comes first.
+  case ascending
+  /// The largest value comes first.
+  case descending
+}
+
 /// A sort key without the type of the items.
 package struct QueryOrder: Sendable {
   package let path: AttributePath

@@ -27,6 +27,12 @@ struct QueryPlan: Sendable {
     self.source = source
   }
 
+  /// The conditions that must all hold. Those with a closure come last, because each decodes the whole item.
+  var conjuncts: [Condition] {
+    let all = conditions.flatMap(\.conjuncts)
+    return all.filter { !$0.hasClosure } + all.filter(\.hasClosure)
+  }
+
   /// How many items must be found, including those that are skipped.
   private var needed: Int {
     guard let limit else { return .max }
@@ -45,7 +51,7 @@ struct QueryPlan: Sendable {
 
   /// The numbers of the items in order, including items to be skipped. There may be more than needed.
   private func everything(in catalog: Catalog) -> [Int] {
-    let conjuncts = conditions.flatMap(\.conjuncts)
+    let conjuncts = conjuncts
     if let source { return sift(source.numbers(in: catalog), conjuncts, in: catalog) }
     let indexes = Indexes(self, catalog)
     var narrow = conjuncts.indices.compactMap { index in

@@ -6,6 +6,8 @@ public import Foundation
 ///
 /// An enumeration only needs to declare conformance: `enum Course: String, Codable, QueryValue { … }`.
 public protocol QueryValue {
+  /// The type without nil: `Wrapped` for an optional, otherwise the type itself.
+  associatedtype Present = Self
   /// The value as an attribute has it, or nil if the attribute is missing.
   var queryValue: FieldValue? { get }
 }
@@ -26,6 +28,8 @@ extension QueryValue where Self: BinaryFloatingPoint {
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {
+  /// The type without nil.
+  public typealias Present = Wrapped.Present
   /// The wrapped value. Nil counts as missing.
   public var queryValue: FieldValue? { flatMap(\.queryValue) }
 }
@@ -78,12 +82,20 @@ extension EntityID: QueryValue {
   public var queryValue: FieldValue? { .integer(Int64(number)) }
 }
 
-/// A collection that is encoded as an array of its elements, so that queries find them: `.contains(\.tags, "hot")`.
+/// A collection that is encoded as an array of its elements, so that queries find them: `.contains(\.tags, "hot")`; or an
+/// optional one.
 ///
 /// Declare conformance for a type of yours that encodes itself as an array. Not every collection does: a `ClosedRange`
 /// encodes its bounds, and `Data` is one value.
-public protocol QueryArray: Collection {}
+public protocol QueryArray {
+  /// The type of the elements.
+  associatedtype Element
+}
 
 extension Array: QueryArray {}
 extension ContiguousArray: QueryArray {}
 extension Set: QueryArray {}
+extension Optional: QueryArray where Wrapped: QueryArray {
+  /// The type of the elements of the wrapped collection.
+  public typealias Element = Wrapped.Element
+}

@@ -1,4 +1,5 @@
-/// An item and the type of its value. The value is decoded on access.
+/// An item and the type of its value. The value is decoded on access, also for a property: `try item.title`.
+@dynamicMemberLookup
 public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   /// The item with all its attributes, including those that `Model` does not know.
   public let item: Catalog.Item
@@ -13,6 +14,13 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   /// - Complexity: O(n) in the size of the item, each time.
   public var value: Model {
     get throws { try item.decode(Model.self) }
+  }
+
+  /// A property of the value. Those of ``StoredItem`` itself, such as `category`, hide those of the value.
+  /// - Throws: `DecodingError`, as ``value``.
+  /// - Complexity: as ``value``.
+  public subscript<Property>(dynamicMember property: KeyPath<Model, Property>) -> Property {
+    get throws { try value[keyPath: property] }
   }
 
   /// An attribute, or nil if the item has none of that name. Only this attribute is decoded.
