@@ -417,14 +417,15 @@ private func withRecipes(declares: Bool = true, _ body: (inout Recipes) throws -
   }
 }
 
-/// A base that counts the rows that are looked up, and the indexes that are asked for.
-private final class CountedBase: EntityBase {
+/// A base that counts the rows that are looked up, the scans, and the indexes that are asked for.
+final class CountedBase: EntityBase {
   private let base: any EntityBase
-  private let counts = Lock((rows: 0, indexes: 0))
+  private let counts = Lock((rows: 0, scans: 0, indexes: 0))
 
   init(_ base: any EntityBase) { self.base = base }
 
   var rowCount: Int { counts.withLock { $0.rows } }
+  var scanCount: Int { counts.withLock { $0.scans } }
   var indexCount: Int { counts.withLock { $0.indexes } }
 
   var totals: EntityTotals { base.totals }
@@ -435,7 +436,10 @@ private final class CountedBase: EntityBase {
   }
   func revision(of number: Int) -> Revision { base.revision(of: number) }
   func isErased(_ number: Int) -> Bool { base.isErased(number) }
-  func rows(from number: Int) -> BaseIterator<Int, EntityRow> { base.rows(from: number) }
+  func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
+    counts.withLock { $0.scans += 1 }
+    return base.rows(from: number)
+  }
   func deletions() -> BaseIterator<Int, Deletion> { base.deletions() }
   func revisions() -> BaseIterator<Int, Revision> { base.revisions() }
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? {
