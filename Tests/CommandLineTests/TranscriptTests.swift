@@ -16,6 +16,7 @@ import Testing
     "Documentation/Uniqueness.md": nil,
     "Documentation/Migrations.md": nil,
     "Documentation/Undo.md": nil,
+    "Documentation/Queries.md": nil,
   ])
   func theProgramOfAPageAndItsSessionsPrintWhatThePageSays(_ page: String, _ output: String?) throws {
     try withTemporaryFolder { folder in

@@ -5,6 +5,7 @@ case "Documentation/GettingStarted.md": try gettingStarted()
 case "Documentation/Relations.md": try relations()
 case "Documentation/Uniqueness.md": try uniqueness()
 case "Documentation/Migrations.md": try runMigrations()
+case "Documentation/Queries.md": try queries()
 case "Documentation/Undo.md": try undoInAMenu()
 default: fatalError("usage: DocumentedCode PAGE")
 }
