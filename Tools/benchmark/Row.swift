@@ -28,6 +28,8 @@ struct Row: Sendable {
     Row(name: "save-1000") { try await save($0, among: 1_000) },
     Row(name: "save-100000") { try await save($0, among: 100_000, wanted: 1_000) },
     Row(name: "query", measure: queries),
+    Row(name: "aggregates", measure: aggregates),
+    Row(name: "joins", measure: joins),
     Row(name: "query-opening", needs: [.processStatus], measure: openingOfIndex),
     Row(name: "values", measure: values),
     Row(name: "rules", measure: commitsUnderRules),
