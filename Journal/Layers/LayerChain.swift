@@ -337,10 +337,15 @@ package final class LayerChain: Sendable {
     return LayerStack(chosen.reversed(), at: reached, faults: faults, lineage: lineage)
   }
 
-  func start<State: EventSourced>(atOrBefore revision: Revision) -> ReplayStart<State> {
+  /// - Parameter defersUpdates: whether a replay from there may defer updates of entities that it has not read.
+  func start<State: EventSourced>(
+    atOrBefore revision: Revision, defersUpdates: Bool = false
+  ) -> ReplayStart<State> {
     guard let shape, let stack = stack(atOrBefore: revision) else { return .empty }
     do throws(ArchiveError) {
-      if let lists = try stack.lists(shape), let state = State(parts: stack.parts(shape, lists)) {
+      if let lists = try stack.lists(shape),
+        let state = State(parts: stack.parts(shape, lists, defersUpdates: defersUpdates))
+      {
         return ReplayStart(
           revision: stack.checkpoint.revision, state: state, eventCount: stack.checkpoint.eventCount)
       }

@@ -33,10 +33,10 @@ final class LayerStack: Sendable {
     (state.parts?.tables.first?.base as? StackedEntities)?.stack
   }
 
-  func parts(_ shape: StateShape, _ lists: [TextInterner]) -> StateParts {
+  func parts(_ shape: StateShape, _ lists: [TextInterner], defersUpdates: Bool = false) -> StateParts {
     StateParts(
       tables: shape.kinds.indices.map { kind in
-        EntityTable(base: StackedEntities(self, kind))
+        EntityTable(base: StackedEntities(self, kind), defersUpdates: defersUpdates)
       },
       indexes: shape.indexes.enumerated().map { ($1, EntityIndex(base: StackedIndex(self, $0))) },
       lists: zip(shape.lists, lists).map { ($0, $1) })
@@ -99,6 +99,7 @@ private final class StackedEntities: EntityBase {
 
   var totals: EntityTotals { stack.checkpoint.tables[kind] }
   var failure: JournalError? { stack.faults.failure }
+  func fail(_ error: JournalError) { stack.faults.fail(error) }
 
   func row(_ number: Int) -> EntityRow? {
     if let latest = latest(number) { return latest.row }

@@ -37,7 +37,8 @@ extension Journal {
 
   /// The state at a point in time.
   /// - Throws: ``JournalError`` as ``revision(at:)`` does, or if the state can't be read.
-  /// - Complexity: O(1) for the newest state, otherwise O(m) in the number of events since the checkpoint before it.
+  /// - Complexity: O(1) for the newest state, otherwise O(m) in the number of events since the checkpoint before it. An
+  ///   entity of a catalog is read from the layers when it is asked for, even if some of these events update it.
   public func state(asOf selector: RevisionSelector) throws -> State { try version(asOf: selector).state }
 
   /// The state at a point in time together with the entry that made it.
@@ -53,7 +54,8 @@ extension Journal {
   ) throws(JournalError) -> Version<State> {
     let newest = version
     if revision == newest.revision { return newest }
-    var start: ReplayStart<State> = chain.start(atOrBefore: revision)
+    var start: ReplayStart<State> = chain.start(
+      atOrBefore: revision, defersUpdates: State.self is any DefersUpdates.Type)
     if let known, known.revision > start.revision, known.revision <= revision {
       start = ReplayStart(revision: known.revision, state: known.state, eventCount: 0)
     }

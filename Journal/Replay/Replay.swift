@@ -63,7 +63,8 @@ package struct Replay<State: EventSourced>: Sendable {
       guard first <= last else { return applied }
     }
     let upcast = try EventUpcast(State.self)
-    let bases = state.parts?.tables.map(\.base) ?? []
+    // A table that defers updates reads no entities.
+    let bases = state.parts?.tables.map { $0.deferred == nil ? $0.base : nil } ?? []
     applied += try EventPipeline.run(log, first...last, upcast, over: bases) {
       event, revision throws(JournalError) in try state.apply(event, at: revision)
     }

@@ -24,6 +24,8 @@ package protocol EntityBase: AnyObject, Sendable {
   func numbers(changedSince other: any EntityBase) -> Set<Int>
   /// Why an answer may be incomplete; nil if no read has failed.
   var failure: JournalError? { get }
+  /// Records that an answer was incomplete.
+  func fail(_ error: JournalError)
 }
 
 /// The counts of the entities of one kind.

@@ -106,6 +106,9 @@ extension EntityTable {
   }
 }
 
+/// A model that calls `deferUpdate`, so that a past state reads only the entities that it is asked for.
+package protocol DefersUpdates: EventSourced {}
+
 extension EntityRow {
   package func applying(_ changes: RecordChanges, at revision: Revision) -> EntityRow {
     EntityRow(record: record.applying(changes), created: created, modified: revision)

@@ -6,13 +6,23 @@ extension EntityTable {
   /// - Complexity: O(d log n) for d changes if both tables have the same base, or if layers lead from one base to the
   ///   other; d then includes all entities in those layers. O(n) otherwise.
   package func changes(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
-    guard distance(to: other) != nil else { return changesOfAll(since: other) }
-    // Only entities in `rows`, in `deletions`, or in the layers between the two bases can differ.
+    guard let numbers = numbers(changedSince: other) else { return changesOfAll(since: other) }
+    return numbers.sorted().compactMap { number in
+      let (old, new) = (other[number], self[number])
+      return old?.record == new?.record ? nil : (number, old, new)
+    }
+  }
+
+  /// The numbers of all entities that may differ between another table and this one, also in their revisions; nil if
+  /// only reading all of both can tell.
+  /// - Parameter revision: that of the other table, if this one is of a later revision of the same history. Entities
+  ///   without newer events are then left out.
+  package func numbers(changedSince other: EntityTable, of revision: Revision? = nil) -> Set<Int>? {
+    guard distance(to: other) != nil else { return nil }
+    // Only entities in `rows`, `deletions` or `deferred`, or in the layers between the two bases can differ.
     var numbers: Set<Int> = []
     if base === other.base {
-      for change in rows.changes(since: other.rows, by: { $0.record == $1.record }) {
-        numbers.insert(change.key)
-      }
+      for change in rows.changes(since: other.rows, by: ==) { numbers.insert(change.key) }
       for change in deletions.changes(since: other.deletions) { numbers.insert(change.key) }
     } else if let base, let otherBase = other.base {
       numbers = base.numbers(changedSince: otherBase)
@@ -20,11 +30,10 @@ extension EntityTable {
         numbers.formUnion(table.rows.lazy.map(\.key))
         numbers.formUnion(table.deletions.lazy.map(\.key))
       }
+      if let revision { numbers = numbers.filter { self.revision(of: $0) > revision } }
     }
-    return numbers.sorted().compactMap { number in
-      let (old, new) = (other[number], self[number])
-      return old?.record == new?.record ? nil : (number, old, new)
-    }
+    for table in [self, other] { numbers.formUnion(table.deferred.map { Array($0.keys) } ?? []) }
+    return numbers
   }
 
   /// About how many events lead from one table to another, 0 for a copy; nil if only reading all of both can tell how

@@ -6,15 +6,21 @@ extension EntityTable: Sequence {
   public func makeIterator() -> Iterator {
     Iterator(
       entities: LayeredIterator(
-        base.map { $0.rows(from: 0) }, above: rows.makeIterator(), hidden: deletions.makeIterator()))
+        rowsOfBase(from: 0), above: rows.makeIterator(), hidden: deletions.makeIterator()))
   }
 
   /// The existing entities from a number on, in the order of numbers.
   package func entities(from number: Int) -> Iterator {
     Iterator(
       entities: LayeredIterator(
-        base.map { $0.rows(from: number) }, above: rows.elements(from: number),
+        rowsOfBase(from: number), above: rows.elements(from: number),
         hidden: deletions.elements(from: number)))
+  }
+
+  private func rowsOfBase(from number: Int) -> BaseIterator<Int, EntityRow>? {
+    guard var below = base?.rows(from: number) else { return nil }
+    guard let deferred, !deferred.isEmpty else { return below }
+    return BaseIterator { below.next().map { ($0.key, updated($0.key, $0.value)) } }
   }
 
   /// The entities of some numbers, in the order of these. Many numbers that are close to each other and in ascending

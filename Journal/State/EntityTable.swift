@@ -29,6 +29,15 @@ package struct Deletion: Hashable, Sendable {
   }
 }
 
+/// All updates of an entity since the version that the base of its table has.
+struct DeferredUpdate: Sendable {
+  let changes: RecordChanges
+  /// The revision that the entity must have in the base.
+  let previous: Revision
+  /// The revision of the newest update.
+  let modified: Revision
+}
+
 /// All entities of one kind, including deleted ones: the building block of a state.
 ///
 /// ```swift
@@ -46,6 +55,8 @@ package struct Deletion: Hashable, Sendable {
 /// 3. No number is above `highest`, not even in the base. A number up to `highest` that neither exists nor is deleted
 ///    was assigned in an entry that also deleted the entity, or in one that never reached the log.
 /// 4. `totals` include the base; `rowByteCount` and `replacedByteCount` do not.
+/// 5. A number in `deferred` is in neither `rows` nor `deletions`: its entity is that of the base, updated when it is
+///    read.
 ///
 /// Below, *n* is the number of entities.
 public struct EntityTable: Sendable {
@@ -59,6 +70,8 @@ public struct EntityTable: Sendable {
   private(set) var replacedByteCount = 0
   /// The entities that were deleted or erased above the base.
   private(set) var deletions = SortedTable<Int, Deletion>()
+  /// The updates of entities that were not read yet; nil if each update is applied at once.
+  private(set) var deferred: [Int: DeferredUpdate]?
   /// How many events have changed the table above the base.
   private(set) var changeCount = 0
 
@@ -72,9 +85,12 @@ public struct EntityTable: Sendable {
   public init() { base = nil }
 
   /// A table that is backed by layers, without changes yet.
-  package init(base: any EntityBase) {
+  /// - Parameter defersUpdates: whether an update of an entity that was not read may wait until that entity is read, as
+  ///   suits a state of which few entities are read. No layer can be made of such a table.
+  package init(base: any EntityBase, defersUpdates: Bool = false) {
     self.base = base
     totals = base.totals
+    if defersUpdates { deferred = [:] }
   }
 
   /// Whether no entity exists. O(1).
@@ -88,15 +104,29 @@ public struct EntityTable: Sendable {
 
   @inline(never)
   private func rowOfBase(_ number: Int) -> EntityRow? {
-    deletions.contains(number) ? nil : base?.row(number)
+    guard !deletions.contains(number), let row = base?.row(number) else { return nil }
+    return updated(number, row)
+  }
+
+  /// An entity of the base with its deferred update.
+  func updated(_ number: Int, _ row: EntityRow) -> EntityRow {
+    guard let update = deferred?[number] else { return row }
+    if row.modified != update.previous {
+      base?.fail(
+        JournalError(
+          .damaged,
+          "an update follows revision \(update.previous), but the entity is of revision \(row.modified)",
+          revision: update.modified))
+    }
+    return row.applying(update.changes, at: update.modified)
   }
 
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. O(log n).
   public func revision(of number: Int) -> Revision {
     // A number above the highest was never assigned, so nothing is searched.
     if number > highest { return 0 }
-    return rows.part(of: number) { $0.modified } ?? deletions[number]?.revision ?? base?.revision(of: number)
-      ?? 0
+    return rows.part(of: number) { $0.modified } ?? deletions[number]?.revision ?? deferred?[number]?.modified
+      ?? base?.revision(of: number) ?? 0
   }
 
   package var erasedNumbers: [Int] {
@@ -146,6 +176,24 @@ extension EntityTable {
   /// Replaces the row of an existing entity.
   package mutating func update(_ number: Int, to row: EntityRow) { set(row, of: number) }
 
+  /// Defers an update of an entity of the base, without reading that entity.
+  /// - Returns: false if the update has to be applied now.
+  package mutating func deferUpdate(_ event: JournalEvent, _ changes: RecordChanges, at revision: Revision)
+    -> Bool
+  {
+    let number = event.entity.number
+    guard deferred != nil, number <= highest, !rows.contains(number), !deletions.contains(number) else {
+      return false
+    }
+    let earlier = deferred?[number]
+    guard earlier == nil || earlier?.modified == event.previous else { return false }
+    deferred?[number] = DeferredUpdate(
+      changes: earlier.map { $0.changes.followed(by: changes) } ?? changes,
+      previous: earlier?.previous ?? event.previous, modified: revision)
+    changeCount &+= 1
+    return true
+  }
+
   /// Deletes an existing entity.
   package mutating func delete(_ number: Int, at revision: Revision) {
     removeRow(of: number)
@@ -181,11 +229,13 @@ extension EntityTable {
 
   private mutating func set(_ row: EntityRow, of number: Int) {
     changeCount &+= 1
+    deferred?[number] = nil
     rowByteCount &+= row.record.bytes.count
     if let old = rows.updateValue(row, forKey: number) { note(replaced: old) }
   }
 
   private mutating func removeRow(of number: Int) {
+    deferred?[number] = nil
     if let old = rows.removeValue(forKey: number) { note(replaced: old) }
   }
 

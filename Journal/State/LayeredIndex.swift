@@ -9,7 +9,7 @@ import Tables
 package struct LayeredIndex: Sendable {
   private let table: EntityTable
   private let base: any ValueLinesBase
-  /// The lines of the entities that were added or changed above the layers.
+  /// The lines of the entities that were added or changed above the layers, whether or not an update was deferred.
   private let recent: ValueIndex
 
   /// Nil if the table is not backed by layers, or if one of them lacks the index.
@@ -20,6 +20,9 @@ package struct LayeredIndex: Sendable {
     var lines: [ValueLine] = []
     for (number, row) in table.rows {
       definition.forEachLine(of: number, row.record) { lines.append($0) }
+    }
+    for number in table.deferred?.keys ?? [:].keys {
+      if let row = table[number] { definition.forEachLine(of: number, row.record) { lines.append($0) } }
     }
     recent = ValueIndex(lines)
   }
@@ -42,6 +45,7 @@ package struct LayeredIndex: Sendable {
     while let (number, revision) = versions?.next() { revisions[number] = revision }
     for (number, _) in table.rows { revisions[number] = nil }
     for (number, _) in table.deletions { revisions[number] = nil }
+    for number in table.deferred?.keys ?? [:].keys { revisions[number] = nil }
     var below = base.lines(from: .first, through: .last, reversed: false)
     var above = recent.lines.makeIterator()
     var next = above.next()?.key

@@ -1,5 +1,7 @@
 import CBOR
 
+extension Catalog: DefersUpdates {}
+
 // Every event of a replay or a commit passes through here, and 1,000,000 of them should take well under a second. All
 // checks come before the first change, so an event that throws has changed nothing.
 extension Catalog {
@@ -32,7 +34,7 @@ extension Catalog {
 
   private mutating func applyToItem(_ event: JournalEvent, at revision: Revision) throws(JournalError) {
     let number = event.entity.number
-    let (before, after) = try itemTable.apply(event, at: revision, readingAlways: !rules.isEmpty) {
+    let (before, after) = try itemTable.apply(event, at: revision, readingAlways: rules.concern(event)) {
       record throws(CBORError) in try ItemFields(record)
     }
     relist(number, from: before?.record, to: after?.record)
@@ -85,9 +87,11 @@ extension EntityTable {
       add(number, record, at: revision)
       return (nil, (record, fields))
     case .update(let changes):
+      let reads = readingAlways || changes.changeFields
+      if !reads, deferUpdate(event, changes, at: revision) { return (nil, nil) }
       let row = try checkedRow(event, at: revision, in: Catalog.self)
       let new = row.applying(changes, at: revision)
-      guard readingAlways || changes.changeFields else {
+      guard reads else {
         update(number, to: new)
         return (nil, nil)
       }

@@ -430,6 +430,7 @@ final class CountedBase: EntityBase {
 
   var totals: EntityTotals { base.totals }
   var failure: JournalError? { base.failure }
+  func fail(_ error: JournalError) { base.fail(error) }
   func row(_ number: Int) -> EntityRow? {
     counts.withLock { $0.rows += 1 }
     return base.row(number)

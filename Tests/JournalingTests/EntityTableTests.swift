@@ -98,6 +98,54 @@ struct EntityTableTests {
     #expect(base.decoded == 1)
   }
 
+  @Test func aTableThatDefersUpdatesEqualsTheModel() throws {
+    var random = SeededGenerator()
+    for _ in 0..<5 {
+      var (table, model) = (EntityTable(), NaiveTable())
+      var deferredCount = 0
+      for revision in 1...300 {
+        let event = model.randomEvent(using: &random)
+        guard model.apply(event, at: revision) else { continue }
+        if case .update(let changes) = event.change, !table.isErased(event),
+          table.deferUpdate(event, changes, at: revision)
+        {
+          deferredCount += 1
+        } else {
+          let isAccepted = table.accepts(event, at: revision)
+          #expect(isAccepted)
+        }
+        if random.chance(1, in: 10) { model.check(table) }
+        if random.chance(1, in: 20) {
+          table = EntityTable(base: try #require(try table.frozen().base), defersUpdates: true)
+        }
+      }
+      model.check(table)
+      #expect(deferredCount > 0)
+    }
+  }
+
+  @Test func anEntityWhoseUpdateIsDeferredIsReadWhenItIsAskedFor() throws {
+    var table = EntityTable()
+    for number in 1...100 { table.add(number, EntityRecord(["a": .integer(0)]), at: number) }
+    let base = CountingBase(try #require(try table.frozen().base))
+    table = EntityTable(base: base, defersUpdates: true)
+    for number in 1...100 {
+      // The entity that 100 updates follows another revision than the base has.
+      let previous = number < 100 ? number : 1
+      let changes = RecordChanges(set: ["b": .integer(Int64(number))])
+      let event = JournalEvent(entity: .account(number), previous: previous, change: .update(changes))
+      let isDeferred = table.deferUpdate(event, changes, at: 100 + number)
+      let isDeferredAgain = table.deferUpdate(event, changes, at: 300)
+      #expect(isDeferred && !isDeferredAgain)
+    }
+    #expect(base.decoded == 0 && table.revision(of: 7) == 107)
+    let both = EntityRecord(["a": .integer(0), "b": .integer(7)])
+    #expect(table[7] == EntityRow(record: both, created: 7, modified: 107))
+    #expect(base.decoded == 1 && base.failure == nil)
+    _ = table[100]
+    #expect(base.failure?.description.contains("follows revision 1") == true)
+  }
+
   @Test func problemsNameAWrongCount() {
     var table = EntityTable()
     table.add(1, EntityRecord(), at: 1)
@@ -131,6 +179,7 @@ private final class CountingBase: EntityBase {
 
   var totals: EntityTotals { base.totals }
   var failure: JournalError? { base.failure }
+  func fail(_ error: JournalError) { base.fail(error) }
   func row(_ number: Int) -> EntityRow? {
     decodedRows.wrappingAdd(1, ordering: .relaxed)
     return base.row(number)

@@ -30,10 +30,25 @@ final class RuleSet: Sendable {
     }
     (self.byKind, self.unknown, self.migrations) = (byKind, unknown, migrations)
     isEmpty = byKind.isEmpty && unknown == nil
+    attributes = Set(byKind.values.joined().flatMap(\.paths).compactMap(\.names.first))
   }
 
   /// Whether there is no rule for items. Each event asks for it.
   let isEmpty: Bool
+
+  /// The attributes of which the rules demand something.
+  private let attributes: Set<String>
+
+  /// Whether the lines of an item in the indexes for rules can differ after an event that keeps the item's kind.
+  func concern(_ event: JournalEvent) -> Bool {
+    if isEmpty { return false }
+    guard case .update(let changes) = event.change else { return true }
+    var isConcerned = false
+    changes.visitKeys { key in
+      if case .attribute(let name) = key, attributes.contains(name) { isConcerned = true }
+    }
+    return isConcerned
+  }
 
   /// All rules, in the order of their numbers.
   var all: [Catalog.Rule] { byKind.values.joined().sorted { $0.id < $1.id } }
