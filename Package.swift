@@ -105,8 +105,8 @@ let package = Package(
     .executableTarget(
       name: "benchmark",
       dependencies: [
-        "CatalogModel", "JournalMaintenance", "Journaling", "PostgresLog", "CBOR", "SHA256", "Files", "Locks",
-        "CLibLevelDB",
+        "CatalogModel", "JournalMaintenance", "JournalServer", "Journaling", "PostgresLog", "CBOR", "SHA256",
+        "Files", "Locks", "CLibLevelDB",
         "CLibPQ", "CLibSQLite",
       ],
       path: "Tools/benchmark",
@@ -166,7 +166,7 @@ let package = Package(
       name: "JournalServerTests",
       dependencies: [
         "JournalMaintenance", "JournalServer", "CatalogModel", "Journaling", "PostgresLog", "CBOR", "JSON",
-        "SHA256", "Locks", "ClubModel", "TestSupport", "journal",
+        "SHA256", "Files", "Locks", "ClubModel", "TestSupport", "journal",
       ]),
     .testTarget(
       name: "ExamplesTests",

@@ -39,9 +39,10 @@ extension Journal {
 public final class EntryCursor {
   typealias Source = (log: any EntryLog, format: JournalFormat, replacementCount: Int)
 
-  /// Entries are fetched in pieces of about this many bytes, or this many entries.
+  /// Entries are fetched in pieces of about this many bytes, or this many entries. The first piece is small, because the
+  /// newest few entries are asked for most often, and each further piece is larger.
   private static let chunkByteCount = 1 << 20
-  private static let chunkCount = 1000
+  private static let chunkCounts = (first: 32, growth: 4, last: 1000)
 
   /// The log that the journal has now.
   private let source: @Sendable () -> Source
@@ -49,6 +50,7 @@ public final class EntryCursor {
   private let upcast: EventUpcast
   private let newestFirst: Bool
   private var remaining: ClosedRange<Revision>?
+  private var chunkCount = chunkCounts.first
   /// The fetched entries that were not returned yet, the next one last.
   private var fetched: [Entry] = []
 
@@ -103,7 +105,7 @@ public final class EntryCursor {
         entries.append(try unsafe EntryDecoder(bytes, revision: revision).entry(journal: id, upcast))
         expected += step
         byteCount += bytes.count
-        return byteCount < Self.chunkByteCount && entries.count < Self.chunkCount
+        return byteCount < Self.chunkByteCount && entries.count < chunkCount
       }
     } catch {
       // The entries before a damaged one come first.
@@ -117,5 +119,6 @@ public final class EntryCursor {
       remaining = expected <= range.upperBound ? expected...range.upperBound : nil
     }
     fetched = entries.reversed()
+    chunkCount = min(chunkCount * Self.chunkCounts.growth, Self.chunkCounts.last)
   }
 }

@@ -20,6 +20,8 @@ final class JournalAPI: HTTPHandler {
   let searches = RecentValues<SearchQuestion, SearchInProgress>(atMost: 6)
   /// The entities that differ between two revisions.
   let differences = RecentValues<[Revision], [EntityKey]>(atMost: 6)
+  /// What is attributed to the first entry, and to those that made the tags, by the numbers of these.
+  let attributions = RecentValues<[Int], [Attribution?]>(atMost: 1)
   let timeline: Timeline
   let images: ImageCheck
   private let threads = WorkerThreads()

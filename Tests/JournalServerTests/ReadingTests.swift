@@ -1,8 +1,10 @@
 import CatalogModel
+import Files
 import Foundation
 import JSON
 import JournalMaintenance
 import JournalServer
+import Locks
 import TestSupport
 import Testing
 
@@ -85,6 +87,52 @@ import Testing
       #expect(facts["tags"]?[0]?["name"] == "proofread")
       #expect(facts["editable"] == true)
     }
+  }
+
+  /// The first page of entries read a thousand entries, and the facts read the first entry, which has all items of an
+  /// import, and those of all tags.
+  @Test func theNewestEntriesAndTheFactsReadAsLittleOfALongJournalAsOfAShortOne() throws {
+    let counts = try [2_000, 8_000].map { size in
+      try withTemporaryFolder { folder in
+        let reads = Lock(0)
+        var options = JournalOptions()
+        options.readHook = { _, _ in
+          reads.withLock { $0 += 1 }
+          return .proceed
+        }
+        let url = folder.url.appending(path: "Long.journal")
+        let writer = try CatalogJournal.create(at: url)
+        try writer.commit { draft in
+          for number in 0..<size {
+            try draft.addItem(kind: "book", attributes: ["number": .integer(Int64(number))])
+          }
+        }
+        let text = String(repeating: "x", count: 600)
+        try writer.withPipeline { pipeline in
+          for number in 1...size {
+            try pipeline.commit { try $0.updateItem(Catalog.Item.ID(number), set: ["text": .string(text)]) }
+          }
+        }
+        for name in ["a", "b", "c"] { try writer.tag(name) }
+        try writer.close()
+        let journal = try CatalogJournal.open(at: url, options: options)
+        let served = try ServedJournal(journal, editable: false)
+        let counts = try ["/api/entries?limit=20", "/api/journal"].map { path in
+          // The timeline reads all entries once, and the first request reads the index of a table.
+          while try served.get("/api/timeline").json()["through"] != .integer(Int64(journal.head.revision)) {
+            usleep(1000)
+          }
+          #expect(try served.get(path).status == 200)
+          let before = reads.withLock { $0 }
+          #expect(try served.get(path).status == 200)
+          return reads.withLock { $0 } - before
+        }
+        served.server.stop()
+        try journal.close()
+        return counts
+      }
+    }
+    #expect(counts.allSatisfy { 1...16 ~= $0[0] && $0[1] == 0 }, "\(counts)")
   }
 
   @Test func theStateRoutePrintsWhatReplayPrintsAtAnyRevision() throws {

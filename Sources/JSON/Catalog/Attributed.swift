@@ -25,6 +25,20 @@ extension Attributed {
   package var subject: String { String(note.subject) }
 }
 
+/// What is attributed to an entry, without its events.
+package struct Attribution: Attributed, Sendable {
+  package let date: Date
+  package let clockDate: Date
+  package let author: String
+  package let note: String
+  package let isAnnotationErased: Bool
+
+  package init(_ entry: Entry) {
+    (date, clockDate) = (entry.date, entry.clockDate)
+    (author, note, isAnnotationErased) = (entry.author, entry.note, entry.isAnnotationErased)
+  }
+}
+
 extension Entry: Attributed {}
 extension EntityChange: Attributed {}
 extension Blame: Attributed {}

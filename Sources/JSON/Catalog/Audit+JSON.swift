@@ -41,14 +41,14 @@ extension Journal where State == Catalog {
     }
   }
 
-  package func counts(of version: Version<Catalog>) throws -> JSONObject {
-    let first = try firstRevision(through: version)
-    return [
+  /// - Parameter firstDate: the date of the first entry; nil if there is none, or if it is damaged.
+  package func counts(of version: Version<Catalog>, firstDate: Date?) throws -> JSONObject {
+    [
       "id": id.description, "revision": version.revision, "base": ifAny(base?.revision),
-      "firstDate": try first.flatMap { try readableEntry(at: $0) }?.date.precise,
-      "date": first == nil ? nil : version.date.precise, "digest": version.digest.hex,
-      "items": version.state.itemCount, "categories": version.state.categoryCount,
-      "images": version.state.imageCount,
+      "firstDate": firstDate?.precise,
+      "date": try firstRevision(through: version) == nil ? nil : version.date.precise,
+      "digest": version.digest.hex, "items": version.state.itemCount,
+      "categories": version.state.categoryCount, "images": version.state.imageCount,
     ]
   }
 }
@@ -92,7 +92,7 @@ extension FoundEntity {
 
 extension Catalog.Tag {
   /// - Parameter entry: the entry that made the tag, of revision ``created``; nil if it can't be read.
-  package func json(made entry: Entry?) -> JSONObject {
+  package func json(made entry: (some Attributed)?) -> JSONObject {
     ["name": name, "revision": revision, .members: JSONObject.attribution(of: entry)]
   }
 }

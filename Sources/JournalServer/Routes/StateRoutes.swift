@@ -120,14 +120,28 @@ extension JournalAPI {
       "endsAtDamage": journal.endsAtDamage,
       "problem": problem.map { APIError($0, hiding: journal.url.path).json },
     ]
-    let tags = try catalog.tags.suffix(1000).map { tag in
-      tag.json(made: try journal.readableEntry(at: tag.created))
-    }
+    let (firstDate, tags) = try attributed(in: version)
     return .json([
-      "name": journal.url.lastPathComponent, .members: try journal.counts(of: version),
+      "name": journal.url.lastPathComponent, .members: try journal.counts(of: version, firstDate: firstDate),
       "editable": options.isEditable && refusal == nil, "author": options.author, "tags": tags,
       "health": healthJSON,
     ])
+  }
+
+  /// The date of the first entry, which may be large, and the newest tags with the entries that made them. The entries
+  /// are read again only if there are other tags.
+  private func attributed(in version: Version<Catalog>) throws -> (firstDate: Date?, tags: [JSONObject]) {
+    let erasures = journal.erasureCount
+    let first = try journal.firstRevision(through: version)
+    let tags = version.state.tags.suffix(1000)
+    let entries = [first] + tags.map { Optional($0.created) }
+    let key = [first ?? 0] + tags.flatMap { [$0.id.number, $0.created] }
+    let known = try attributions.value(of: key, asOf: erasures) {
+      try entries.map { revision in
+        try revision.flatMap { try journal.readableEntry(at: $0) }.map { Attribution($0) }
+      }
+    }
+    return (known[0]?.date, zip(tags, known.dropFirst()).map { $0.json(made: $1) })
   }
 
   /// The error after which entries of other processes are no longer seen; nil while they are seen.
@@ -194,9 +208,10 @@ extension JournalAPI {
     }
   }
 
-  /// The kinds and categories of items. The items of each are counted only if the catalog has at most 20,000 items.
+  /// The kinds and categories of items. The items of each are counted only if the catalog has at most 2,000 items, because
+  /// counting reads a line of an index for each item.
   private func groups(of catalog: Catalog) -> JSONObject {
-    let isCounted = catalog.itemCount <= 20_000
+    let isCounted = catalog.itemCount <= 2_000
     let all = catalog.kinds
     let kinds = all.prefix(200).map { kind -> JSONObject in
       let isOnly = all.count == 1

@@ -23,10 +23,13 @@ enum Stat: Verb {
     let statistics = try journal.statistics()
     let sharing = try journal.sharing()
     let version = journal.version
+    let first = try journal.firstRevision(through: version)
+    let firstDate = try first.flatMap { try journal.readableEntry(at: $0) }?.date
     let snapshots = try journal.snapshots()
     let snapshotByteCount = snapshots.reduce(0) { $0 + $1.byteCount }
     try terminal.answer([
-      .members: try journal.counts(of: version), "logByteCount": statistics.logByteCount,
+      .members: try journal.counts(of: version, firstDate: firstDate),
+      "logByteCount": statistics.logByteCount,
       "blobCount": statistics.blobCount, "blobByteCount": statistics.blobByteCount,
       "snapshotCount": snapshots.count, "snapshotByteCount": snapshotByteCount,
       "newestSnapshot": snapshots.last?.revision, "layerCount": statistics.layerCount,
@@ -38,8 +41,6 @@ enum Stat: Verb {
       func bytes(_ count: Int, in files: Int) -> String {
         "\(count.counted("byte")) in \(files.counted("file"))"
       }
-      let first = try journal.firstRevision(through: version)
-      let firstDate = try first.flatMap { try journal.readableEntry(at: $0) }?.date
       let catalog = version.state
       var lines = [("journal", journal.id.description), ("revision", version.revision.grouped)]
       if let sharing {
