@@ -13,19 +13,22 @@ extension Catalog {
   /// The items of a category, in the order of their numbers.
   /// - Complexity: grows with the result, not with the catalog.
   public func items(in category: CategoryID) -> Items {
-    Items(rows: .listed(itemsByCategory.members(of: category.number), in: itemTable))
+    reads?.note(ItemsRead(nil, [.category(category.number)]))
+    return Items(rows: .listed(contents.itemsByCategory.members(of: category.number), in: contents.itemTable))
   }
 
   /// The items of a kind, in the order of their numbers. Kinds are compared byte by byte.
   /// - Complexity: grows with the result, not with the catalog.
   public func items(ofKind kind: String) -> Items {
-    Items(rows: .listed(numbers(ofKind: kind), in: itemTable))
+    reads?.note(ItemsRead(ItemKind(kind), []))
+    return Items(rows: .listed(contents.numbers(ofKind: kind), in: contents.itemTable))
   }
 
   /// The images of an item, in the order of their numbers.
   /// - Complexity: grows with the result, not with the catalog.
   public func images(of item: Catalog.Item.ID) -> Images {
-    Images(rows: .listed(imagesByItem.members(of: item.number), in: imageTable))
+    reads?.note(imagesOf: item.number)
+    return Images(rows: .listed(contents.imagesByItem.members(of: item.number), in: contents.imageTable))
   }
 
   /// The kinds that at least one item has, in the order of their bytes.

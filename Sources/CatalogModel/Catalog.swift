@@ -17,22 +17,10 @@ import CBOR
 /// 2. Between entries, categories of items and items of images exist, and the items keep all rules. Inside an entry
 ///    they need not, because events may be in any order.
 public struct Catalog: Sendable {
-  var categoryTable = EntityTable()
-  package internal(set) var itemTable = EntityTable()
-  var imageTable = EntityTable()
-  var tagTable = EntityTable()
-  var ruleTable = EntityTable()
-
-  package internal(set) var itemKindNumbers = TextInterner()
-  package internal(set) var itemsByKind = EntityIndex()
-  var itemsByCategory = EntityIndex()
-  package internal(set) var imagesByItem = EntityIndex()
-  /// The items that refer to an item by a rule.
-  var itemsByReference = EntityIndex()
-  /// The items with a unique key, by a digest of the rule's number and the key.
-  var itemsByKey = EntityIndex()
-  /// The rules in `ruleTable`, decoded.
-  var rules = RuleSet.none
+  /// The tables and indexes. Code that reads them here, instead of through `itemTable` and so on, records what it reads.
+  var contents = Contents()
+  /// Records what is read of this copy of a state; nil if nobody asks for it.
+  var reads: CatalogReads?
   var itemChecks = ItemChecks()
 
   /// The indexes that queries have built. All states that follow from this one by changes share this cache. A state
@@ -43,23 +31,23 @@ public struct Catalog: Sendable {
   public init() {}
 
   /// How many items there are. O(1).
-  public var itemCount: Int { items.count }
+  public var itemCount: Int { count(of: .item, contents.itemTable) }
   /// How many categories there are. O(1).
-  public var categoryCount: Int { categories.count }
+  public var categoryCount: Int { count(of: .category, contents.categoryTable) }
   /// How many images there are. O(1).
-  public var imageCount: Int { images.count }
+  public var imageCount: Int { count(of: .image, contents.imageTable) }
 
   /// The item of that number, or nil if it does not exist. O(log n).
   public func item(_ id: Catalog.Item.ID) -> Catalog.Item? {
-    itemTable[id.number].map { Catalog.Item(number: id.number, row: $0) }
+    row(of: id.entity, contents.itemTable).map { Catalog.Item(number: id.number, row: $0) }
   }
   /// The category of that number, or nil if it does not exist. O(log n).
   public func category(_ id: CategoryID) -> Catalog.Category? {
-    categoryTable[id.number].map { Catalog.Category(number: id.number, row: $0) }
+    row(of: id.entity, contents.categoryTable).map { Catalog.Category(number: id.number, row: $0) }
   }
   /// The image of that number, or nil if it does not exist. O(log n).
   public func image(_ id: ImageID) -> Catalog.Image? {
-    imageTable[id.number].map { Catalog.Image(number: id.number, row: $0) }
+    row(of: id.entity, contents.imageTable).map { Catalog.Image(number: id.number, row: $0) }
   }
 }
 
@@ -75,16 +63,20 @@ extension Catalog: EventSourced {
   }
 
   /// The encoded record of an entity, or nil if it does not exist. O(log n).
-  public func record(of entity: EntityKey) -> EntityRecord? { table(of: entity.kind)?[entity.number]?.record }
+  public func record(of entity: EntityKey) -> EntityRecord? {
+    contents.table(of: entity.kind).flatMap { row(of: entity, $0)?.record }
+  }
 
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. O(log n).
   public func revision(of entity: EntityKey) -> Revision {
-    table(of: entity.kind)?.revision(of: entity.number) ?? 0
+    reads?.note(entity)
+    return contents.table(of: entity.kind)?.revision(of: entity.number) ?? 0
   }
 
   /// Whether an entity was erased. O(log n) in the number of erased entities.
   public func isErased(_ entity: EntityKey) -> Bool {
-    table(of: entity.kind)?.isErased(entity.number) ?? false
+    reads?.note(entity)
+    return contents.table(of: entity.kind)?.isErased(entity.number) ?? false
   }
 
   /// The blob that the record of an image names.
@@ -93,14 +85,4 @@ extension Catalog: EventSourced {
     return [fields.blob]
   }
 
-  private func table(of kind: EntityKind) -> EntityTable? {
-    switch kind {
-    case .category: categoryTable
-    case .item: itemTable
-    case .image: imageTable
-    case .tag: tagTable
-    case .rule: ruleTable
-    default: nil
-    }
-  }
 }

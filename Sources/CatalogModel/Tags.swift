@@ -37,7 +37,7 @@ extension Catalog {
 
   /// The tag of that number, or nil if it does not exist. O(log n).
   public func tag(_ id: Catalog.Tag.ID) -> Catalog.Tag? {
-    tagTable[id.number].map { Catalog.Tag(number: id.number, row: $0) }
+    row(of: id.entity, contents.tagTable).map { Catalog.Tag(number: id.number, row: $0) }
   }
 
   /// The tag of that name, or nil if there is none.

@@ -108,8 +108,9 @@ import Testing
 }
 
 /// The block about watching in Documentation/AppBackend.md. The test is that it compiles.
-private func printBestRecipes(_ journal: CatalogJournal) async throws {
-  for try await update in journal.updates(of: { try $0.bestRecipes }) {
-    print("revision \(update.revision):", try update.items.values.map(\.title))
+private func printCounts(_ journal: CatalogJournal) async throws {
+  let counts = journal.observe { state in
+    [try state.bestRecipes.count, try state.items(Recipe.self).filter(\.stars == nil).count]
   }
+  for try await count in counts { print(count) }
 }

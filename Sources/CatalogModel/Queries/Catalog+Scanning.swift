@@ -1,19 +1,21 @@
 import CBOR
 
-extension Catalog {
+extension Catalog.Contents {
   /// The numbers of the items of a kind, in order. No item is read.
   func numbers(ofKind kind: String) -> EntityIndex.Members {
     // No kind has the number -1, so an unknown kind lists nothing.
     itemsByKind.members(of: itemKindNumbers.number(of: kind) ?? -1)
   }
+}
 
+extension Catalog {
   /// Calls `body` with the items of a kind, in the order of their numbers, until `body` returns false.
   ///
   /// The index by kind is read in parts, each as long as all parts before it, so few lines are read if `body` soon
   /// returns false. Where many items are of the kind, all items are scanned, which is faster than looking each one up.
   /// If many items of the whole catalog are of the kind, the rest of the index is not read.
   func forEachItem(ofKind kind: String, _ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
-    var members = numbers(ofKind: kind).makeIterator()
+    var members = contents.numbers(ofKind: kind).makeIterator()
     let kind = ItemKind(kind)
     let few = itemCount / EntityTable.manyShare
     var readCount = 0

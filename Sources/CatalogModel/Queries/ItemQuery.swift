@@ -20,10 +20,12 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     self.init(catalog, QueryPlan(Model.kind, indexed: Model.indexedPaths))
   }
 
-  private init(_ catalog: Catalog, _ plan: QueryPlan) {
+  private init(_ catalog: Catalog, _ plan: QueryPlan) { self.init(catalog, plan, QueryAnswer(plan)) }
+
+  init(_ catalog: Catalog, _ plan: QueryPlan, _ answer: QueryAnswer) {
     self.catalog = catalog
     self.plan = plan
-    answer = QueryAnswer(plan)
+    self.answer = answer
   }
 
   private func with(_ change: (inout QueryPlan) -> Void) -> ItemQuery {
@@ -101,7 +103,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   public subscript(position: Int) -> StoredItem<Model> { item(numbers[position]) }
 
   private func item(_ number: Int) -> StoredItem<Model> {
-    item(number, catalog.itemTable[number])
+    item(number, catalog.row(of: .item(number), catalog.contents.itemTable))
   }
 
   private func item(_ number: Int, _ row: EntityRow?) -> StoredItem<Model> {
@@ -109,9 +111,16 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return StoredItem(Catalog.Item(number: number, row: row))
   }
 
+  /// All items with their rows, which are then counted as read.
+  private var entities: EntityTable.Selected {
+    let numbers = numbers
+    catalog.reads?.note(plan, numbers, in: catalog, readsValues: true)
+    return catalog.contents.itemTable.entities(numbers)
+  }
+
   /// Iterates over the items. Many items in the order of their numbers are read in one pass, and not each by its number.
   public func makeIterator() -> AnyIterator<StoredItem<Model>> {
-    var entities = catalog.itemTable.entities(numbers)
+    var entities = entities
     return AnyIterator { entities.next().map { item($0.number, $0.row) } }
   }
 
@@ -150,7 +159,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     get throws {
       var values: [Model] = []
       values.reserveCapacity(count)
-      for (number, row) in catalog.itemTable.entities(numbers) {
+      for (number, row) in entities {
         values.append(try item(number, row).value)
       }
       return values
@@ -160,17 +169,21 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
 
 /// The answer of a query, found on first use. Copies of a query share it.
 final class QueryAnswer: Sendable {
-  private let plan: QueryPlan
-  private let found = Lock<[Int]?>(nil)
+  let plan: QueryPlan
+  private let found: Lock<[Int]?>
 
-  init(_ plan: QueryPlan) { self.plan = plan }
+  init(_ plan: QueryPlan, _ numbers: [Int]? = nil) {
+    self.plan = plan
+    found = Lock(numbers)
+  }
 
   var isKnown: Bool { found.withLock { $0 != nil } }
 
   func numbers(in catalog: Catalog) -> [Int] {
     if let numbers = found.withLock({ $0 }) { return numbers }
     // The search runs outside the lock. Two concurrent threads both search, and find the same items.
-    let numbers = plan.numbers(in: catalog)
+    let numbers = plan.numbers(in: catalog.reads == nil ? catalog : catalog.tracked(by: nil))
+    catalog.reads?.note(plan, numbers, in: catalog, readsValues: false)
     found.withLock { $0 = numbers }
     return numbers
   }

@@ -109,7 +109,9 @@ struct QueryPlan: Sendable {
   }
 
   private func scan(_ conditions: [Condition], in catalog: Catalog) -> [Int] {
-    if conditions.isEmpty && orders.isEmpty { return Array(catalog.numbers(ofKind: kind).prefix(needed)) }
+    if conditions.isEmpty && orders.isEmpty {
+      return Array(catalog.contents.numbers(ofKind: kind).prefix(needed))
+    }
     var selection = Selection(orders, needed: needed)
     catalog.forEachItem(ofKind: kind) { number, record in
       !conditions.allSatisfy { $0.holds(for: record) } || selection.take(number, record)

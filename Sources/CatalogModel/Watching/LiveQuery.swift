@@ -12,14 +12,18 @@ public import Observation
   public private(set) var newest: QueryUpdate<Model>?
 
   @ObservationIgnored private var watching: Task<Void, any Error>?
+  /// The first answer, until the task takes it.
+  @ObservationIgnored private var first: QueryRun<Model>?
 
-  /// Runs a query on a journal's newest state, now and each time that there is a newer one.
+  /// Runs a query on a journal's newest state, and updates its answer each time that there is a newer state. The closure
+  /// runs again only if something has changed that it has read itself; it must read nothing else that can change.
   /// - Throws: what the query throws now. If it throws later, the last answer stays.
   public init<Failure: Error>(
     _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
   ) throws(Failure) {
-    items = try query(journal.state)
-    follow(journal.updates(of: query))
+    let run = try QueryRun(journal.version, query)
+    items = run.items
+    follow(journal.updates(of: query), after: run)
   }
 
   /// Switches to another query, such as another search or order.
@@ -27,18 +31,22 @@ public import Observation
   public func show<Failure: Error>(
     _ journal: CatalogJournal, _ query: @escaping @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
   ) throws(Failure) {
-    items = try query(journal.state)
+    let run = try QueryRun(journal.version, query)
+    items = run.items
     newest = nil
-    follow(journal.updates(of: query))
+    follow(journal.updates(of: query), after: run)
   }
 
-  private func follow(_ updates: QueryUpdates<Model, some Error>) {
+  private func follow(_ updates: QueryUpdates<Model, some Error>, after run: QueryRun<Model>) {
     watching?.cancel()
+    first = run
     // The task holds neither the journal nor this object nor an old state while it waits.
     watching = Task { [weak self] in
-      var updates = updates
-      updates.shown = self?.items.idsAndRevisions
-      for try await update in updates {
+      if Task.isCancelled { return }
+      var answers = updates.makeAsyncIterator()
+      answers.last = self?.first
+      self?.first = nil
+      while let update = try await answers.next() {
         guard let self, !Task.isCancelled else { return }
         items = update.items
         newest = update

@@ -7,7 +7,7 @@ extension Journal where State == Catalog {
   public func updates<Model: CatalogItem, Failure: Error>(
     of query: @escaping @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
   ) -> QueryUpdates<Model, Failure> {
-    QueryUpdates(versions: versions, query: query, shown: nil)
+    QueryUpdates(versions: versions, query: query)
   }
 }
 
@@ -30,46 +30,37 @@ public struct QueryUpdates<Model: CatalogItem, Failure: Error>: AsyncSequence, S
   public typealias Element = QueryUpdate<Model>
 
   let versions: Versions<Catalog>
-  let query: @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
-  /// The numbers of the answer that is already known, if any, and the revision that last changed each item.
-  var shown: [(id: ItemID<Model>, modified: Revision)]?
+  let query: QueryRun<Model>.Query<Failure>
 
   /// Starts with the answer as of the current state.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(versions: versions.makeAsyncIterator(), query: query, answer: shown)
+    Iterator(versions: versions.makeAsyncIterator(), query: query)
   }
 
-  /// Runs the query on each newer state until its answer differs.
+  /// Updates the answer for each newer state, until it differs.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var versions: Versions<Catalog>.Iterator
-    fileprivate let query: @Sendable (Catalog) throws(Failure) -> ItemQuery<Model>
-    /// The numbers of the last answer, and the revision that last changed each item.
-    fileprivate var answer: [(id: ItemID<Model>, modified: Revision)]?
+    fileprivate let query: QueryRun<Model>.Query<Failure>
+    /// The last answer, if any.
+    var last: QueryRun<Model>?
 
     /// The next answer that differs, or nil if the journal was closed or the task was cancelled.
-    /// - Complexity: for each newer state, that of the query and O(log n) for each of its results, whose revisions are
-    ///   looked up; and O(k log k) for a different answer of k items.
+    /// - Complexity: for each newer state, O(d log n) for d items that have changed, of which a query without a limit
+    ///   finds the places in its answer of n items. A query with a limit runs again if one of these items changes its
+    ///   answer. All queries run again if very many items have changed, and after an erasure or a pruning.
     public mutating func next() async throws(Failure) -> QueryUpdate<Model>? {
       while let version = await versions.next() {
-        let items = try query(version.state)
-        let new = items.idsAndRevisions
-        let old = answer
-        if let old, old.elementsEqual(new, by: ==) { continue }
-        answer = new
-        let revisions = Dictionary((old ?? []).map { ($0.id, $0.modified) }) { first, _ in first }
-        return QueryUpdate(
-          items: items, revision: version.revision,
-          difference: .between((old ?? []).map(\.id), and: new.map(\.id)),
-          changed: new.filter { revisions[$0.id] ?? $0.modified != $0.modified }.map(\.id))
+        if let (run, update) = last?.following(version) {
+          last = run
+          if let update { return update }
+        } else {
+          let run = try QueryRun(version, query)
+          let update = run.update(since: last)
+          last = run
+          if let update { return update }
+        }
       }
       return nil
     }
-  }
-}
-
-extension ItemQuery {
-  /// The numbers of the items, and the revision that last changed each.
-  var idsAndRevisions: [(id: ItemID<Model>, modified: Revision)] {
-    ids.map { ($0, catalog.itemTable.revision(of: $0.number)) }
   }
 }
