@@ -61,7 +61,15 @@ struct ValueOrderTests {
   }
 
   @Test func aRangeHasTheValuesOfItsClassBetweenItsEnds() {
-    func found(_ range: ValueRange) -> [FieldValue] { Self.rising.filter { range.contains(ValueKey($0)) } }
+    func found(_ range: ValueRange) -> [FieldValue] {
+      let places = Self.rising.indices.filter { range.contains(ValueKey(Self.rising[$0])) }
+      // In a record, most texts are told apart without their keys.
+      let ofRecords = Self.rising.indices.filter {
+        range.contains(EntityRecord(["a": Self.rising[$0]]), at: AttributePath(["a"]))
+      }
+      #expect(ofRecords == places, "\(range)")
+      return places.map { Self.rising[$0] }
+    }
     #expect(found(.equal(to: 1)) == [1])
     #expect(found(.missing) == [.null])
     #expect(found(.below(0)).count == 6)
@@ -75,6 +83,9 @@ struct ValueOrderTests {
     #expect(found(.prefix("abcdefghijklmn")).count == 3)
     #expect(found(.prefix("")).count == 11)
     #expect(found(.above("b")) == ["é", "😀"])
+    #expect(found(.above("abcdefghijklmn")).count == 5)
+    #expect(found(.below("abcdefghijklmno")).count == 7)
+    #expect(found(.equal(to: "abcdefghijklmno")) == ["abcdefghijklmno"])
     #expect(found(.below(true)) == [false])
     #expect(found(.from(.date(Date(timeIntervalSinceReferenceDate: 0)))).count == 3)
     #expect(found(.all).count == Self.rising.count)

@@ -158,7 +158,7 @@ extension CBORReader {
 
   @inlinable @inline(__always)
   package mutating func readArrayHead() throws(CBORError) -> Int { try count(.array, width: 1) }
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func readMapHead() throws(CBORError) -> Int { try count(.map, width: 2) }
 
   @inlinable @inline(__always)

@@ -26,54 +26,55 @@ package struct AttributePath: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(keys) }
 
-  /// The range of the value's bytes in a record or a map; nil if there is no such value.
-  fileprivate func range(in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
-    var range = 0..<bytes.count
-    for key in keys {
-      let map = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
+  /// A reader before the value in a record; nil if there is no such value.
+  @inline(__always)
+  fileprivate func reader(in bytes: UnsafeRawBufferPointer) -> CBORReader? {
+    var reader = unsafe CBORReader(bytes)
+    for index in keys.indices {
       // Only a map can have the key.
-      guard unsafe map.first.map({ $0 >> 5 == CBORMajor.map.rawValue }) == true,
-        let found = unsafe key.withUnsafeBytes({ unsafe FieldMap.range(ofKey: $0, in: map) })
+      guard (try? reader.peek()).map({ $0 >> 5 == CBORMajor.map.rawValue }) == true,
+        unsafe keys[index].withUnsafeBytes({ unsafe FieldMap.find($0, &reader) })
       else { return nil }
-      range = range.lowerBound + found.lowerBound..<range.lowerBound + found.upperBound
     }
-    return range
+    return reader
   }
 }
 
 extension EntityRecord {
+  /// Calls `body` with a reader before the value at a path. Nil if there is no such value.
+  @inline(__always)
+  func read<Result>(at path: AttributePath, _ body: (inout CBORReader) -> Result) -> Result? {
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard var reader = unsafe path.reader(in: bytes) else { return nil }
+      return body(&reader)
+    }
+  }
+
   /// Returns the sort key of the value at a path; `.missing` if there is no such value. The value is not decoded.
   package func key(at path: AttributePath) -> ValueKey {
-    unsafe bytes.withUnsafeBytes { bytes in
-      guard let range = unsafe path.range(in: bytes) else { return .missing }
-      var reader = unsafe CBORReader(bytes, from: range.lowerBound)
-      return (try? ValueKey(reading: &reader)) ?? .missing
-    }
+    read(at: path) { (try? ValueKey(reading: &$0)) ?? .missing } ?? .missing
   }
 
   /// Calls `body` with the sort key of the value at a path and, if that value is an array, of each of its elements.
   package func forEachKey(at path: AttributePath, _ body: (ValueKey) -> Void) {
-    unsafe bytes.withUnsafeBytes { bytes in
-      guard let range = unsafe path.range(in: bytes) else { return body(.missing) }
-      var reader = unsafe CBORReader(bytes, from: range.lowerBound)
-      guard unsafe bytes[range.lowerBound] >> 5 == CBORMajor.array.rawValue,
-        let count = try? reader.readArrayHead()
-      else { return body((try? ValueKey(reading: &reader)) ?? .missing) }
+    let isThere: Void? = read(at: path) { reader in
+      guard let count = try? reader.readArrayHead() else {
+        return body((try? ValueKey(reading: &reader)) ?? .missing)
+      }
       body(.composite)
       for _ in 0..<count { if let key = try? ValueKey(reading: &reader) { body(key.asElement) } }
     }
+    if isThere == nil { body(.missing) }
   }
 
   /// The integers at a path: the value or, of an array there, the elements; and whether nothing else is there but null.
   package func integers(at path: AttributePath) -> (numbers: [Int], isAll: Bool) {
-    unsafe bytes.withUnsafeBytes { bytes in
-      guard let range = unsafe path.range(in: bytes) else { return ([], true) }
-      var reader = unsafe CBORReader(bytes, from: range.lowerBound)
-      let isArray = unsafe bytes[range.lowerBound] >> 5 == CBORMajor.array.rawValue
-      guard let count = isArray ? try? reader.readArrayHead() : 1 else { return ([], false) }
+    let found = read(at: path) { reader -> (numbers: [Int], isAll: Bool) in
+      let arrayCount = try? reader.readArrayHead()
+      let isArray = arrayCount != nil
       var numbers: [Int] = []
       var isAll = true
-      for _ in 0..<count {
+      for _ in 0..<(arrayCount ?? 1) {
         var ahead = reader
         if let number = try? ahead.readInteger() {
           numbers.append(Int(number))
@@ -85,6 +86,7 @@ extension EntityRecord {
       }
       return (numbers, isAll)
     }
+    return found ?? ([], true)
   }
 
   /// Whether the value at a path is an array with an element in a range of elements.

@@ -92,6 +92,10 @@ package struct ValueKey: Comparable, Hashable, Sendable {
 
   /// Makes the key of an integer: the largest double that is not above it, and the difference from it, 0 up to 2⁵³.
   private init(_ number: some FixedWidthInteger) {
+    if number.magnitude < 1 << 53 {
+      self.init(.number, Self.content(Double(number)))
+      return
+    }
     var floor = Double(number)
     let exact = Int128(number)
     if Int128(floor) > exact { floor = floor.nextDown }
@@ -106,13 +110,24 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   }
 
   private init(_ class: Class, _ bytes: UnsafeRawBufferPointer) {
-    var content: UInt128 = 0
-    for index in 0..<Self.headByteCount {
-      content = content << 8 | (index < bytes.count ? UInt128(unsafe bytes[index]) : 0)
-    }
-    let count = min(bytes.count, Self.headByteCount + 1)
-    head = UInt128(`class`.rawValue) << 120 | content << 8 | UInt128(count)
+    head = unsafe Self.head(`class`, bytes)
     tail = bytes.count > Self.headByteCount ? unsafe Array(bytes[Self.headByteCount...]) : nil
+  }
+
+  private static func head(_ class: Class, _ bytes: UnsafeRawBufferPointer) -> UInt128 {
+    let count = min(bytes.count, headByteCount)
+    var content: UInt128 = 0
+    if count == headByteCount {
+      // Two words that overlap by two bytes.
+      let first = unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+      let last = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 6, as: UInt64.self))
+      content = UInt128(first) << 48 | UInt128(last & 0xFFFF_FFFF_FFFF)
+    } else {
+      for index in 0..<count { content = content << 8 | UInt128(unsafe bytes[index]) }
+      content <<= UInt128(8 * (headByteCount - count))
+    }
+    return UInt128(`class`.rawValue) << 120 | content << 8
+      | UInt128(min(bytes.count, headByteCount + 1))
   }
 }
 
@@ -142,6 +157,20 @@ extension ValueKey {
       self = .missing
     case .double: self.init(.number, Self.content(try reader.readDouble()))
     }
+  }
+}
+
+extension ValueKey {
+  /// Whether the item that `reader` is at is between two keys, if that can be told without making the item's key: if it
+  /// is a text whose first bytes differ from those of both. Otherwise nil.
+  @inline(__always)
+  static func isText(
+    at reader: CBORReader, between lower: ValueKey, and upper: ValueKey
+  ) -> Bool? {
+    var reader = reader
+    guard let text = unsafe try? reader.readTextBytes() else { return nil }
+    let head = unsafe head(.text, text)
+    return head == lower.head || head == upper.head ? nil : lower.head < head && head < upper.head
   }
 }
 

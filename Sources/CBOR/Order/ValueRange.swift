@@ -86,6 +86,11 @@ public struct ValueRange: Hashable, Sendable {
   }
 
   package func contains(_ record: EntityRecord, at path: AttributePath) -> Bool {
-    lower.isElement ? record.hasElement(in: self, at: path) : contains(record.key(at: path))
+    if lower.isElement { return record.hasElement(in: self, at: path) }
+    let isInside = record.read(at: path) { reader in
+      ValueKey.isText(at: reader, between: lower, and: upper)
+        ?? contains((try? ValueKey(reading: &reader)) ?? .missing)
+    }
+    return isInside ?? contains(.missing)
   }
 }

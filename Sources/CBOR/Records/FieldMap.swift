@@ -46,29 +46,36 @@ enum FieldMap {
   }
 
   static func value(forKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> FieldValue? {
-    guard let range = unsafe range(ofKey: key, in: bytes) else { return nil }
-    var reader = unsafe CBORReader(bytes, from: range.lowerBound)
+    var reader = unsafe CBORReader(bytes)
+    guard unsafe find(key, &reader) else { return nil }
     return try? reader.readValue()
   }
 
-  /// The range of the value of an encoded key; nil if the map lacks the key.
-  static func range(ofKey key: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
-    var reader = unsafe CBORReader(bytes)
+  /// Moves a reader from the start of a map to the value of an encoded key; false if the map lacks the key.
+  @inline(__always)
+  static func find(_ key: UnsafeRawBufferPointer, _ reader: inout CBORReader) -> Bool {
     do throws(CBORError) {
       for _ in 0..<(try reader.readMapHead()) {
         let start = reader.offset
         try reader.pass()
-        let order = unsafe compareBytes(
-          bytes.baseAddress! + start, reader.offset - start, key.baseAddress!, key.count)
-        if order > 0 { return nil }
-        let valueStart = reader.offset
+        let order = unsafe order(of: reader.passed(start..<reader.offset), to: key)
+        if order >= 0 { return order == 0 }
         try reader.pass()
-        if order == 0 { return valueStart..<reader.offset }
       }
     } catch {
-      return nil
+      return false
     }
-    return nil
+    return false
+  }
+
+  /// Compares two encoded keys. The first byte has the kind and the length of a key, so it usually decides.
+  @inline(__always)
+  private static func order(of left: UnsafeRawBufferPointer, to right: UnsafeRawBufferPointer) -> Int {
+    for index in 0..<min(left.count, right.count) {
+      let order = unsafe Int(left[index]) - Int(right[index])
+      if order != 0 { return order }
+    }
+    return left.count - right.count
   }
 
   /// Calls `body` with each key and a reader at its value. `body` must read the value completely or not at all.
