@@ -80,6 +80,7 @@ public final class Journal<State: EventSourced>: Sendable {
     blobs = recovery.blobs
     damage = recovery.damage
     isHandle = false
+    recovery.replayed.version.state.adopt(options)
     published = Published(recovery.replayed.version)
     replayedEventCount = recovery.replayed.tally.count
     guard mode == .readWrite else {

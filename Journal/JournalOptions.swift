@@ -21,8 +21,12 @@ public struct JournalOptions: Sendable {
   /// the pruned history.
   public var retention: HistoryRetention?
 
-  /// Receives notices: recovery, layers, slow flushes, damage, and why the journal takes no more commits. The closure
-  /// is called on any thread, often one that has other work, so it should return soon. It must not call the journal.
+  /// If finding the items of a query takes longer than this, a notice says which index it used and what it read. Nil for
+  /// no such notices. The default is a second.
+  public var slowQueryLimit: Duration?
+
+  /// Receives notices: recovery, layers, slow flushes and queries, damage, and why the journal takes no more commits. The
+  /// closure is called on any thread, often one that has other work, so it should return soon. It must not call the journal.
   public var log: (@Sendable (JournalNotice) -> Void)?
 
   /// Options that are not for apps. A reference to them keeps types of lower modules out of this struct's layout.
@@ -32,12 +36,14 @@ public struct JournalOptions: Sendable {
   public init(
     flushesHeadAtEveryCommit: Bool = false, layers: LayerPolicy = .automatic,
     cacheByteCount: Int? = nil, retention: HistoryRetention? = nil,
+    slowQueryLimit: Duration? = .seconds(1),
     log: (@Sendable (JournalNotice) -> Void)? = nil
   ) {
     self.flushesHeadAtEveryCommit = flushesHeadAtEveryCommit
     self.layers = layers
     self.cacheByteCount = cacheByteCount
     self.retention = retention
+    self.slowQueryLimit = slowQueryLimit
     self.log = log
     internals = nil
   }

@@ -91,6 +91,9 @@ public protocol EventSourced: Sendable {
   /// Takes over what an app has added to another state of the same journal, and no entry records, such as checks. Called
   /// when an erasure or a pruning of the open journal has replayed its state.
   mutating func adoptAdditions(of other: Self)
+  /// Gives the state the options of its journal, so that it can report what takes long to ``JournalOptions/log``. Called
+  /// for the state at the opening, from which later ones follow by events, and for past states.
+  func adopt(_ options: JournalOptions)
   /// The names of the numbered fields 0, 1, … of a kind's records, which describe them in layers and snapshots.
   static func fieldNames(of kind: EntityKind) -> [String]
 }
@@ -163,6 +166,8 @@ extension EventSourced {
   public func replacing(parts: StateParts) -> Self? { Self(parts: parts) }
   /// By default, there is nothing to take over.
   public mutating func adoptAdditions(of other: Self) {}
+  /// By default, nothing is reported.
+  public func adopt(_ options: JournalOptions) {}
   /// By default, there are no names.
   public static func fieldNames(of kind: EntityKind) -> [String] { [] }
 

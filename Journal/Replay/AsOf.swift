@@ -59,7 +59,9 @@ extension Journal {
     if let known, known.revision > start.revision, known.revision <= revision {
       start = ReplayStart(revision: known.revision, state: known.state, eventCount: 0)
     }
-    return try replayed(through: revision, from: start).version
+    let found = try replayed(through: revision, from: start).version
+    found.state.adopt(options)
+    return found
   }
 
   /// The version at a revision, from the nearest checkpoint before it, and how many events the entries up to it

@@ -1,3 +1,4 @@
+package import CBOR
 import Tables
 
 extension EntityTable: Sequence {
@@ -21,6 +22,13 @@ extension EntityTable: Sequence {
     guard var below = base?.rows(from: number) else { return nil }
     guard let deferred, !deferred.isEmpty else { return below }
     return BaseIterator { below.next().map { ($0.key, updated($0.key, $0.value)) } }
+  }
+
+  /// Calls `body` with the records of the existing entities from a number on, in order, until `body` returns false.
+  /// Records in memory are not copied, so this takes less time than ``entities(from:)``.
+  package func forEachRecord(from number: Int, _ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
+    guard base != nil else { return rows.forEach(from: number) { body($0, $1.record) } }
+    for (number, row) in entities(from: number) where !body(number, row.record) { return }
   }
 
   /// The entities of some numbers, in the order of these. Many numbers that are close to each other and in ascending

@@ -127,8 +127,9 @@ final class Follower<State: EventSourced>: Sendable {
     if start.revision > base, start.revision + Self.manyCount > published.version.revision {
       let reached = max(start.revision, published.version.revision)
       if try skipsErasure(through: reached) { return try startAnew(at: reached, &applied) }
-      published.publish(
-        try replay.version(through: reached, from: start, checking: chain.faults).version)
+      let version = try replay.version(through: reached, from: start, checking: chain.faults).version
+      version.state.adopt(options)
+      published.publish(version)
     }
     applied.startsAgain(from: published.version.state)
   }
@@ -157,7 +158,9 @@ final class Follower<State: EventSourced>: Sendable {
     erasures.add(1, ordering: .sequentiallyConsistent)
     defer { erasures.add(1, ordering: .sequentiallyConsistent) }
     try chain.load(through: revision, in: replay.log, isInUse: true)
-    published.publish(try chain.version(through: revision, replay).version)
+    let version = try chain.version(through: revision, replay).version
+    version.state.adopt(options)
+    published.publish(version)
     applied.startsAgain(from: published.version.state)
   }
 }

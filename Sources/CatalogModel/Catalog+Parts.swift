@@ -59,8 +59,11 @@ extension Catalog {
   /// Takes over the checks and the declarations of indexes. The indexes themselves have values that may be erased here.
   public mutating func adoptAdditions(of other: Catalog) {
     itemChecks = other.itemChecks
-    indexCache.adoptDeclarations(of: other.indexCache)
+    indexCache.adoptAdditions(of: other.indexCache)
   }
+
+  /// Takes the options by which slow queries are reported.
+  public func adopt(_ options: JournalOptions) { indexCache.adopt(options) }
 
   /// The names of the fields of the schema, as written in JSON.
   public static func fieldNames(of kind: EntityKind) -> [String] {

@@ -16,6 +16,14 @@ import CBOR
     left = try reader.readMapHead()
   }
 
+  /// Whether the next bytes are those of an encoded item.
+  @inline(__always)
+  func isAt(_ encoded: [UInt8]) -> Bool {
+    guard unsafe encoded.count <= bytes.count - reader.offset else { return false }
+    for index in encoded.indices where unsafe bytes[reader.offset + index] != encoded[index] { return false }
+    return true
+  }
+
   /// Skips the key of the next field if it is a given number, and returns whether it was.
   @inline(__always)
   mutating func find(_ number: UInt8) -> Bool {

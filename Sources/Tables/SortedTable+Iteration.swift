@@ -20,6 +20,28 @@ extension SortedTable: Sequence {
       : Iterator(root: root, from: range.lowerBound, through: range.upperBound)
   }
 
+  /// Calls `body` with the elements whose keys are not before a bound, in order, until `body` returns false. Values are
+  /// not copied, so that references are not counted. O(log n), and O(1) for each element read.
+  @inlinable
+  public func forEach(from bound: Key, _ body: (Key, borrowing Value) -> Bool) {
+    guard let root else { return }
+    var (leaf, path) = unsafe root.find(bound)
+    var position = path.position
+    while true {
+      let isDone = unsafe leaf._withUnsafeGuaranteedRef { leaf in
+        while position < leaf.count {
+          if unsafe !body(leaf.keys[position], leaf.values[position]) { return true }
+          position &+= 1
+        }
+        return false
+      }
+      guard !isDone, let next = root.path(nextTo: path, isReversed: false) else { return }
+      path = next
+      unsafe leaf = root.leaf(at: next)
+      position = 0
+    }
+  }
+
   /// Iterates over elements in the order of their keys, or in reverse. Later changes of the table have no effect.
   @safe
   public struct Iterator: Sequence, IteratorProtocol {

@@ -39,6 +39,8 @@ package final class IndexCache: Sendable {
   private static let waitingCount = 4096
 
   private let indexes = Lock<[IndexDefinition: Indexes]>([:])
+  /// Whether and where slow queries are reported; nil for a catalog without a journal.
+  private let options = Lock<JournalOptions?>(nil)
   private let declarations = Lock<[IndexScope: [IndexDefinition]]>([:])
 
   // MARK: Declared indexes
@@ -57,9 +59,27 @@ package final class IndexCache: Sendable {
     }
   }
 
-  func adoptDeclarations(of other: IndexCache) {
+  /// Takes the declarations of another cache, and its options.
+  func adoptAdditions(of other: IndexCache) {
     let all = other.declared
     declarations.withLock { $0 = all }
+    if let options = other.options.withLock({ $0 }) { adopt(options) }
+  }
+
+  // MARK: Slow queries
+
+  func adopt(_ options: JournalOptions) {
+    // The other options may retain a log, which must not live as long as a state.
+    let own = JournalOptions(slowQueryLimit: options.slowQueryLimit, log: options.log)
+    self.options.withLock { $0 = own }
+  }
+
+  /// Reports a query to the journal's log if it took longer than the options allow.
+  func noteQuery(of kind: String, taking time: Duration, _ explanation: () -> QueryExplanation) {
+    let slow = options.withLock { options in
+      options?.slowQueryLimit.map { time > $0 } == true ? options : nil
+    }
+    slow?.note(.warning, "a query of items of the kind \"\(kind)\" took \(time): \(explanation())")
   }
 
   // MARK: Lookups

@@ -151,12 +151,12 @@ extension QueryPlan {
       let indexes = Indexes(self, catalog)
       let conjuncts = conjuncts
       if !conjuncts.contains(where: { Candidates($0, indexes) != nil }) {
-        return catalog.forEachItem(ofKind: kind) { number, record in
-          !conjuncts.allSatisfy { $0.holds(for: record) } || body(number, record)
-        }
+        let test = Condition.all(conjuncts).test
+        catalog.forEachItem(ofKind: kind) { number, record in !test(record) || body(number, record) }
+        return
       }
     }
-    let numbers = answer.isKnown || isLimited ? answer.numbers(in: catalog) : plan.numbers(in: catalog)
+    let numbers = answer.isKnown || isLimited ? answer.numbers(in: catalog) : plan.run(in: catalog).numbers
     for (number, row) in catalog.itemTable.entities(numbers) {
       if let row, !body(number, row.record) { return }
     }

@@ -7,6 +7,8 @@ final class Indexes {
   let catalog: Catalog
   /// The indexes that were looked up already. Many conditions may need one index, and setting one up takes long.
   private var known: [AttributePath: QueryIndex?] = [:]
+  /// How many records were read to find out the kinds of items.
+  private(set) var recordCount = 0
 
   init(_ plan: QueryPlan, _ catalog: Catalog) {
     paths = plan.indexed
@@ -26,7 +28,8 @@ final class Indexes {
 
   /// Whether an item is of the kind of the query.
   func isOfKind(_ number: Int) -> Bool {
-    catalog.itemTable[number].map { scope.lists($0.record) } ?? false
+    recordCount += 1
+    return catalog.itemTable[number].map { scope.lists($0.record) } ?? false
   }
 }
 
@@ -37,6 +40,10 @@ struct Candidates {
     case members(EntityIndex.Members.Iterator, Indexes)
   }
 
+  /// The paths of the indexes that are read.
+  let paths: [AttributePath]
+  /// How many lines were read.
+  private(set) var lineCount = 0
   private var source: Source
   private var numbers: [Int] = []
   /// Whether the numbers are strictly ascending.
@@ -48,17 +55,22 @@ struct Candidates {
     case .value(let path, let range):
       guard let index = indexes[path] else { return nil }
       source = .lines([index.lines(in: range)])
+      paths = [path]
       isRising = range.isPoint
     case .any(let conditions):
       var lines: [QueryIndex.Lines] = []
+      var paths: [AttributePath] = []
       for condition in conditions.flatMap(\.disjuncts) {
         guard case .value(let path, let range) = condition, let index = indexes[path] else { return nil }
         lines.append(index.lines(in: range))
+        if !paths.contains(path) { paths.append(path) }
       }
       source = .lines(lines)
+      self.paths = paths
       isRising = false
     case .category(let category?):
       source = .members(indexes.catalog.itemsByCategory.members(of: category).makeIterator(), indexes)
+      paths = [.category]
       isRising = true
     case .category(nil), .text, .closure, .all, .not: return nil
     }
@@ -73,6 +85,7 @@ struct Candidates {
       for _ in 0..<steps {
         while let last = lines.indices.last {
           if let line = lines[last].next() {
+            lineCount += 1
             numbers.append(line.member)
             break
           }
@@ -84,6 +97,7 @@ struct Candidates {
       defer { source = .members(members, indexes) }
       for _ in 0..<steps {
         guard let member = members.next() else { return true }
+        lineCount += 1
         if indexes.isOfKind(member) { numbers.append(member) }
       }
     }
@@ -102,6 +116,11 @@ struct Candidates {
     }
     return sorted
   }
+}
+
+extension AttributePath {
+  /// Stands for the index by category.
+  fileprivate static let category = AttributePath(["@category"])
 }
 
 extension Condition {

@@ -14,31 +14,40 @@ extension Catalog {
   /// The index by kind is read in parts, each as long as all parts before it, so few lines are read if `body` soon
   /// returns false. Where many items are of the kind, all items are scanned, which is faster than looking each one up.
   /// If many items of the whole catalog are of the kind, the rest of the index is not read.
-  func forEachItem(ofKind kind: String, _ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
+  /// - Returns: how many lines of the index and how many records were read.
+  @discardableResult
+  func forEachItem(
+    ofKind kind: String, _ body: (_ number: Int, _ record: EntityRecord) -> Bool
+  ) -> (lineCount: Int, recordCount: Int) {
     var members = contents.numbers(ofKind: kind).makeIterator()
     let kind = ItemKind(kind)
     let few = itemCount / EntityTable.manyShare
-    var readCount = 0
+    var (lineCount, recordCount) = (0, 0)
     while true {
-      let isMany = readCount > few
-      let length = isMany ? 1 : Swift.max(64, Swift.min(readCount, few + 1 - readCount))
+      let isMany = lineCount > few
+      let length = isMany ? 1 : Swift.max(64, Swift.min(lineCount, few + 1 - lineCount))
       var part: [Int] = []
       while part.count < length, let number = members.next() { part.append(number) }
-      guard let first = part.first, let last = part.last else { return }
-      readCount += part.count
+      guard let first = part.first, let last = part.last else { break }
+      lineCount += part.count
+      var isDone = false
       // A forged index may have any numbers, so their difference may overflow.
       if isMany || UInt(bitPattern: last &- first) < part.count * EntityTable.manyShare {
-        for (number, row) in itemTable.entities(from: first) {
-          if number > last, !isMany { break }
-          if kind.isKind(of: row.record), !body(number, row.record) { return }
+        itemTable.forEachRecord(from: first) { number, record in
+          if number > last, !isMany { return false }
+          recordCount += 1
+          isDone = kind.isKind(of: record) && !body(number, record)
+          return !isDone
         }
-        if isMany { return }
       } else {
-        for number in part {
-          if let record = itemTable[number]?.record, !body(number, record) { return }
+        for number in part where !isDone {
+          recordCount += 1
+          if let record = itemTable[number]?.record, !body(number, record) { isDone = true }
         }
       }
+      if isDone || isMany { break }
     }
+    return (lineCount, recordCount)
   }
 }
 
@@ -59,10 +68,9 @@ struct ItemKind: Hashable, Sendable {
 
   /// Whether a record is that of an item of this kind.
   func isKind(of record: EntityRecord) -> Bool {
-    guard let place = (try? ItemFields(record))?.kind, place.count == encoded.count else { return false }
-    for index in encoded.indices where record.bytes[place.lowerBound + index] != encoded[index] {
-      return false
+    unsafe record.bytes.withUnsafeBytes { bytes in
+      guard var cursor = unsafe try? FieldCursor(bytes), cursor.find(ItemField.kind) else { return false }
+      return cursor.isAt(encoded)
     }
-    return true
   }
 }

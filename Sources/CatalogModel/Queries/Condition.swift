@@ -16,17 +16,27 @@ indirect enum Condition: Sendable {
   /// Holds for no item.
   static let none = Condition.any([])
 
-  /// Whether the condition holds. Only the parts in the condition are decoded.
-  func holds(for record: EntityRecord) -> Bool {
+  /// Tests whether the condition holds for a record. Only the parts in the condition are read.
+  ///
+  /// A closure for many records, because copying the parts of the condition for each record would take longer than the
+  /// test.
+  var test: (EntityRecord) -> Bool {
     switch self {
-    case .value(let path, let range): range.contains(record, at: path)
-    case .category(let category): (try? ItemFields(record))?.category == category
-    case .text(let text, in: let path?): record.value(at: path)?.hasText(text) ?? false
-    case .text(let text, in: nil): record.hasText(text)
-    case .closure(let holds): holds(record)
-    case .all(let conditions): conditions.allSatisfy { $0.holds(for: record) }
-    case .any(let conditions): conditions.contains { $0.holds(for: record) }
-    case .not(let condition): !condition.holds(for: record)
+    case .value(let path, let range): return { range.contains($0, at: path) }
+    case .category(let category): return { (try? ItemFields($0))?.category == category }
+    case .text(let text, in: let path?): return { $0.value(at: path)?.hasText(text) ?? false }
+    case .text(let text, in: nil): return { $0.hasText(text) }
+    case .closure(let holds): return holds
+    case .all(let conditions):
+      let tests = conditions.map(\.test)
+      if tests.count == 1 { return tests[0] }
+      return { record in tests.allSatisfy { $0(record) } }
+    case .any(let conditions):
+      let tests = conditions.map(\.test)
+      return { record in tests.contains { $0(record) } }
+    case .not(let condition):
+      let test = condition.test
+      return { !test($0) }
     }
   }
 

@@ -4,6 +4,8 @@ package import CBOR
 package struct OrderedWalk: Sendable {
   /// The numbers of the items found so far, in order.
   package private(set) var numbers: [Int] = []
+  /// How many lines were read.
+  package private(set) var lineCount = 0
   /// Whether every line was read.
   package private(set) var isAtEnd = false
   private let index: QueryIndex
@@ -40,6 +42,7 @@ package struct OrderedWalk: Sendable {
         isAtEnd = true
         return true
       }
+      lineCount += 1
       if !others.isEmpty, line.key != key {
         settle()
         key = line.key

@@ -40,24 +40,36 @@ struct QueryPlan: Sendable {
     return overflows ? .max : sum
   }
 
-  /// The numbers of the items, in order.
-  func numbers(in catalog: Catalog) -> [Int] {
-    guard limit != 0 else { return [] }
-    var numbers = everything(in: catalog)
+  /// The numbers of the items, in order, and what was read to find them.
+  func run(in catalog: Catalog) -> (numbers: [Int], work: QueryWork) {
+    var work = QueryWork()
+    guard limit != 0 else { return ([], work) }
+    var numbers = everything(in: catalog, &work)
     if let limit, numbers.count - offset > limit { numbers.removeLast(numbers.count - offset - limit) }
     if offset > 0 { numbers.removeFirst(Swift.min(offset, numbers.count)) }
-    return numbers
+    return (numbers, work)
   }
 
   /// The numbers of the items in order, including items to be skipped. There may be more than needed.
-  private func everything(in catalog: Catalog) -> [Int] {
+  private func everything(in catalog: Catalog, _ work: inout QueryWork) -> [Int] {
     let conjuncts = conjuncts
-    if let source { return sift(source.numbers(in: catalog), conjuncts, in: catalog) }
+    if let source {
+      let (numbers, done) = source.run(in: catalog)
+      work = done
+      return sift(numbers, conjuncts, in: catalog, &work)
+    }
     let indexes = Indexes(self, catalog)
     var narrow = conjuncts.indices.compactMap { index in
       Candidates(conjuncts[index], indexes).map { (candidates: $0, rest: index) }
     }
     var (walk, tested) = walk(conjuncts, indexes)
+    let test = Condition.all(tested).test
+    var recordCount = 0
+    func note(_ paths: [AttributePath]) {
+      work.paths = paths
+      work.lineCount = narrow.reduce(walk?.lineCount ?? 0) { $0 + $1.candidates.lineCount }
+      work.recordCount = recordCount + indexes.recordCount
+    }
     // There are few steps at first, because they suffice for the first page of a list.
     var steps = 64
     while walk != nil || !narrow.isEmpty {
@@ -68,19 +80,23 @@ struct QueryPlan: Sendable {
       }
       let isDone = walk?.walk(until: needed, isOver: isOver) { number in
         if tested.isEmpty && orders.count == 1 { return [] }
-        guard let record = catalog.itemTable[number]?.record, tested.allSatisfy({ $0.holds(for: record) })
-        else { return nil }
+        recordCount += 1
+        guard let record = catalog.itemTable[number]?.record, test(record) else { return nil }
         return orders.dropFirst().map { record.key(at: $0.path) }
       }
-      if isDone == true { return walk?.numbers ?? [] }
+      if let walk, isDone == true {
+        note([orders[0].path])
+        return walk.numbers
+      }
       for index in narrow.indices where narrow[index].candidates.collect(steps) {
         var rest = conjuncts
         rest.remove(at: narrow[index].rest)
-        return sift(narrow[index].candidates.sorted(), rest, in: catalog)
+        note(narrow[index].candidates.paths)
+        return sift(narrow[index].candidates.sorted(), rest, in: catalog, &work)
       }
       steps *= 2
     }
-    return scan(conjuncts, in: catalog)
+    return scan(conjuncts, in: catalog, &work)
   }
 
   /// A walk over the index of the first sort key, or nil if there is none, and the conditions to test for each item.
@@ -98,24 +114,35 @@ struct QueryPlan: Sendable {
   }
 
   /// Tests candidates and sorts them. Without a sort key they keep their order.
-  private func sift(_ candidates: [Int], _ conditions: [Condition], in catalog: Catalog) -> [Int] {
+  private func sift(
+    _ candidates: [Int], _ conditions: [Condition], in catalog: Catalog, _ work: inout QueryWork
+  ) -> [Int] {
     if conditions.isEmpty && orders.isEmpty { return candidates }
     var selection = Selection(orders, needed: needed)
+    let test = Condition.all(conditions).test
     for number in candidates {
+      work.recordCount += 1
       guard let record = catalog.itemTable[number]?.record else { continue }
-      if conditions.allSatisfy({ $0.holds(for: record) }), !selection.take(number, record) { break }
+      if test(record), !selection.take(number, record) { break }
     }
+    if !orders.isEmpty { work.isSorted = true }
     return selection.finish()
   }
 
-  private func scan(_ conditions: [Condition], in catalog: Catalog) -> [Int] {
+  private func scan(
+    _ conditions: [Condition], in catalog: Catalog, _ work: inout QueryWork
+  ) -> [Int] {
     if conditions.isEmpty && orders.isEmpty {
-      return Array(catalog.contents.numbers(ofKind: kind).prefix(needed))
+      let numbers = Array(catalog.contents.numbers(ofKind: kind).prefix(needed))
+      work.lineCount = numbers.count
+      return numbers
     }
     var selection = Selection(orders, needed: needed)
-    catalog.forEachItem(ofKind: kind) { number, record in
-      !conditions.allSatisfy { $0.holds(for: record) } || selection.take(number, record)
+    let test = Condition.all(conditions).test
+    (work.lineCount, work.recordCount) = catalog.forEachItem(ofKind: kind) { number, record in
+      !test(record) || selection.take(number, record)
     }
+    work.isSorted = !orders.isEmpty
     return selection.finish()
   }
 }

@@ -23,10 +23,9 @@ struct AnswerChange<Model: CatalogItem> {
   init?(of items: ItemQuery<Model>, by changes: [ItemChange], in catalog: Catalog) {
     let (plan, old) = (items.plan, items.numbers)
     let (orders, kind) = (plan.orders, ItemKind(plan.kind))
+    let test = Condition.all(plan.conditions).test
     func keys(of row: EntityRow?) -> [ValueKey]? {
-      guard let record = row?.record, kind.isKind(of: record),
-        plan.conditions.allSatisfy({ $0.holds(for: record) })
-      else { return nil }
+      guard let record = row?.record, kind.isKind(of: record), test(record) else { return nil }
       return orders.map { record.key(at: $0.path) }
     }
     var isReadable = true

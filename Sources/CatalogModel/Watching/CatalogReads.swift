@@ -98,7 +98,7 @@ struct ItemsRead: Sendable {
   /// The sort keys of an item; nil if it does not fulfil the conditions, or comes after the last item that was found.
   private func keys(of row: EntityRow?, _ number: Int) -> [ValueKey]? {
     guard let record = row?.record, kind?.isKind(of: record) ?? true,
-      conditions.allSatisfy({ $0.holds(for: record) })
+      Condition.all(conditions).test(record)
     else { return nil }
     let keys = orders.map { record.key(at: $0.path) }
     return last.map { orders.isBefore($0, (keys, number)) } == true ? nil : keys
