@@ -69,9 +69,13 @@ extension EntityRecord {
   }
 
   /// Decodes a value from the attributes of an item. An error names the item, because there may be thousands.
-  func decode<T: Decodable>(_ type: T.Type, of item: EntityKey) throws -> T {
+  /// - Parameter decoder: decodes other records too; nil if this is the only one.
+  func decode<T: Decodable>(
+    _ type: T.Type, of item: EntityKey, by decoder: RecordDecoder? = nil
+  ) throws -> T {
     do {
-      return try decode(type)
+      guard let decoder else { return try decode(type) }
+      return try decoder.decode(type, fromAttributesOf: self)
     } catch let error as DecodingError {
       throw error.naming(item)
     }

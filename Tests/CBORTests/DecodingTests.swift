@@ -1,5 +1,6 @@
 import CBOR
 import Foundation
+import TestSupport
 import Testing
 
 /// What types of an app see of a value while they are decoded from it.
@@ -56,6 +57,50 @@ import Testing
     #expect(both.composed == 1 && both.decomposed == 2)
     #expect(throws: DecodingError.self) {
       try ValueDecoder().decode(Both.self, from: .dictionary([composed: 1]))
+    }
+  }
+
+  @Test func recordsAreDecodedOneAfterTheOtherAsEachAlone() throws {
+    struct Inner: Codable, Equatable { var b, aa: Int? }
+    struct Outer: Codable, Equatable {
+      var long: String?
+      var a, b, cc: Int?
+      var inner: Inner?
+      var list: [Inner]
+    }
+    var random = SeededGenerator()
+    func number() -> Int? { random.chance(1, in: 3) ? nil : .random(in: -9...9, using: &random) }
+    let decoder = RecordDecoder()
+    for round in 0..<2_000 {
+      let outer = Outer(
+        long: number().map { "\($0)" }, a: number(), b: number(), cc: number(),
+        inner: number().map { _ in Inner(b: number(), aa: number()) },
+        list: (0..<Int.random(in: 0...2, using: &random)).map { _ in Inner(b: number(), aa: number()) })
+      guard case .dictionary(var attributes) = try ValueEncoder().encode(outer) else { return }
+      // Keys that the type does not know come before, between and after the others.
+      for _ in 0..<(random.chance(1, in: 5) ? 40 : 1) {
+        attributes["\(Int.random(in: 0...9999, using: &random))"] = 1
+      }
+      if random.chance(1, in: 9) { attributes["list"] = nil }
+      let record = EntityRecord(attributes, fields: number().map { _ in [0: "kind"] } ?? [:])
+      let alone = try? ValueDecoder().decode(Outer.self, fromAttributesOf: record)
+      #expect((try? decoder.decode(Outer.self, fromAttributesOf: record)) == alone, "round \(round)")
+      #expect(alone == (attributes["list"] == nil ? nil : outer), "round \(round)")
+    }
+  }
+
+  @Test func aContainerThatIsKeptHasTheMembersOfItsRecord() throws {
+    struct Keeper: Decodable {
+      let container: KeyedDecodingContainer<Name>
+      init(from decoder: any Decoder) throws { container = try decoder.container(keyedBy: Name.self) }
+    }
+    let decoder = RecordDecoder()
+    let kept = try (0..<4).map {
+      try decoder.decode(Keeper.self, fromAttributesOf: EntityRecord(["a": .integer($0), "b\($0)": true]))
+    }
+    for (number, keeper) in kept.enumerated() {
+      #expect(try keeper.container.decode(Int.self, forKey: Name("a")) == number)
+      #expect(keeper.container.allKeys.map(\.stringValue) == ["a", "b\(number)"])
     }
   }
 

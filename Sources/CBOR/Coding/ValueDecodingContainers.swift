@@ -7,6 +7,8 @@ final class StoredMembers {
   /// The ranges of the keys' UTF-8, always inside of the bytes. Each value follows its key. Shorter keys come first,
   /// and keys of one length are in the order of their bytes.
   private let keys: [Range<Int>]
+  /// Nil unless these are the attributes of one of many records.
+  private let decoder: RecordDecoder?
 
   /// Makes the members of a part; nil if the part is not a dictionary.
   init?(_ decoder: PartDecoder) {
@@ -27,6 +29,7 @@ final class StoredMembers {
     }
     guard let keys else { return nil }
     (place, bytes, self.keys) = (decoder.place, decoder.part.bytes, keys)
+    self.decoder = if case .record(let decoder) = place { decoder } else { nil }
   }
 
   var names: [String] { keys.map { String(decoding: bytes[$0], as: UTF8.self) } }
@@ -35,26 +38,46 @@ final class StoredMembers {
   /// - Complexity: O(log n).
   subscript(name: String) -> StoredPart? {
     var name = name
-    let start = name.withUTF8 { name in
-      unsafe bytes.withUnsafeBytes { bytes in
-        var (low, high) = (0, keys.count)
-        while low < high {
-          let middle = (low + high) / 2
-          let key = keys[middle]
-          var order = key.count - name.count
-          var index = 0
-          // This loop is faster than a call of `memcmp`.
-          while order == 0, index < name.count {
-            order = unsafe Int(bytes[key.lowerBound + index]) - Int(name[index])
-            index += 1
-          }
-          if order == 0 { return key.upperBound as Int? }
-          if order < 0 { low = middle + 1 } else { high = middle }
-        }
-        return nil
-      }
+    return name.withUTF8 { name in
+      guard let position = unsafe position(of: name) else { return nil }
+      return StoredPart(bytes: bytes, start: keys[position].upperBound)
     }
-    return start.map { StoredPart(bytes: bytes, start: $0) }
+  }
+
+  @inline(__always)
+  private func position(of name: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard let decoder else { return unsafe search(for: name) }
+    return decoder.position(among: keys.count) {
+      unsafe order(of: $0, to: name) == 0
+    } search: {
+      unsafe search(for: name)
+    }
+  }
+
+  private func search(for name: UnsafeBufferPointer<UInt8>) -> Int? {
+    var (low, high) = (0, keys.count)
+    while low < high {
+      let middle = (low + high) / 2
+      let order = unsafe order(of: middle, to: name)
+      if order == 0 { return middle }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  /// Negative if a key comes before a name, 0 if they are equal.
+  @inline(__always)
+  private func order(of position: Int, to name: UnsafeBufferPointer<UInt8>) -> Int {
+    let key = keys[position]
+    if key.count != name.count { return key.count - name.count }
+    return unsafe bytes.withUnsafeBytes { bytes in
+      // This loop is faster than a call of `memcmp`.
+      for index in 0..<key.count {
+        let (left, right) = unsafe (bytes[key.lowerBound + index], name[index])
+        if left != right { return Int(left) - Int(right) }
+      }
+      return 0
+    }
   }
 }
 

@@ -126,6 +126,13 @@ package struct RecordUnpacker {
   /// The ranges of the current record's values, or of the whole record if it is stored with its keys. An empty range
   /// means that the value is unknown.
   private var values: [Range<Int>] = []
+  /// The values of the record before the current one. Kept for its memory.
+  private var previous: [Range<Int>] = []
+  /// For pairs of lists that came one after the other, the positions of the second list's keys in the first one.
+  private var positions: [Int: [Int?]] = [:]
+
+  /// The most pairs whose positions are kept.
+  private static let pairLimit = 64
 
   package init(_ lists: [RecordKeys]) { self.lists = lists }
 
@@ -148,7 +155,7 @@ package struct RecordUnpacker {
       return
     }
     guard number <= lists.count else { throw CBORError(.unexpectedItem, at: start) }
-    if number != self.number { takeValues(to: lists[number - 1]) }
+    if number != self.number { takeValues(to: number) }
     // There is no current record until this one was read completely.
     self.number = -1
     var index = 0
@@ -171,14 +178,27 @@ package struct RecordUnpacker {
   }
 
   /// Keeps the values of keys that the new list has too. The values of all other keys of the new list become unknown.
-  private mutating func takeValues(to list: RecordKeys) {
-    let known = values
-    let positions = number > 0 ? list.positions(in: lists[number - 1]) : []
+  private mutating func takeValues(to other: Int) {
+    let list = lists[other - 1]
+    swap(&values, &previous)
     values.removeAll(keepingCapacity: true)
-    for index in 0..<list.count {
-      let position = index < positions.count ? positions[index] : nil
-      values.append(position.map { known[$0] } ?? 0..<0)
+    guard number > 0 else {
+      values.append(contentsOf: repeatElement(0..<0, count: list.count))
+      return
     }
+    for position in positions(of: list, other) {
+      values.append(position.map { previous[$0] } ?? 0..<0)
+    }
+  }
+
+  /// The positions of a list's keys in the current list.
+  private mutating func positions(of list: RecordKeys, _ other: Int) -> [Int?] {
+    let pair = number << 32 | other
+    if let known = positions[pair] { return known }
+    if positions.count == Self.pairLimit { positions.removeAll() }
+    let new = list.positions(in: lists[number - 1])
+    positions[pair] = new
+    return new
   }
 
   /// Returns the current record, after a check of its values.

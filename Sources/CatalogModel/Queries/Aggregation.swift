@@ -23,6 +23,7 @@ struct Aggregation {
   /// The groups in the order of their keys.
   /// - Throws: `DecodingError` if an item has a value that the property can't have.
   func groups(of plan: QueryPlan, _ answer: QueryAnswer, in catalog: Catalog) throws -> [Group] {
+    catalog.reads?.note(all: .item)
     if let groups = try covered(plan, in: catalog) { return groups }
     var groups: [Group] = path == nil ? [(.missing, makeValues())] : []
     var places: [ValueKey: Int] = [:]

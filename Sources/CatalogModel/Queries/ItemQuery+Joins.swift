@@ -79,6 +79,7 @@ extension Catalog {
   fileprivate func numbers<Model: CatalogItem>(
     of type: Model.Type, referringTo targets: [Int], at path: AttributePath
   ) -> [Int] {
+    reads?.note(all: .item)
     let isRuled = rules(ofKind: Model.kind).contains { rule in
       if case .reference = rule.form { rule.paths == [path] } else { false }
     }
@@ -87,8 +88,8 @@ extension Catalog {
     if Indexes(plan, self)[path] != nil {
       let ranges = targets.map { ValueRange.equal(to: .integer(Int64($0))) }
       plan.conditions = [.any((ranges + ranges.map { .containing($0) }).map { .value(path, $0) })]
-      return plan.numbers(in: self)
+      return plan.run(in: self).numbers
     }
-    return Array(numbers(ofKind: Model.kind))
+    return Array(contents.numbers(ofKind: Model.kind))
   }
 }
