@@ -17,6 +17,8 @@ struct Row: Sendable {
     Row(name: "replay-updates", measure: replayOfUpdates),
     Row(name: "as-of", measure: asOf),
     Row(name: "history-part", measure: historyPart),
+    Row(name: "screens", measure: screens),
+    Row(name: "live-query", measure: liveQuery),
     Row(name: "snapshot", measure: snapshots),
     Row(name: "opening", needs: [.processStatus], measure: opening),
     Row(name: "opening-killed", needs: [.processStatus], measure: openingAfterKill),
