@@ -28,8 +28,8 @@ extension Catalog {
   }
 }
 
-// Whoever reads a table or an index through these properties counts as having read everything in it. So an answer that
-// is kept up to date is never outdated, whichever code has read the state.
+// Reading a table or an index through these properties counts as reading everything in it. So an observed answer is
+// never outdated, whatever code has read the state.
 extension Catalog {
   var categoryTable: EntityTable {
     _read {

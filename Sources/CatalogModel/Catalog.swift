@@ -19,7 +19,7 @@ import CBOR
 public struct Catalog: Sendable {
   /// The tables and indexes. Code that reads them here, instead of through `itemTable` and so on, records what it reads.
   var contents = Contents()
-  /// Records what is read of this copy of a state; nil if nobody asks for it.
+  /// Records what is read of this state; nil unless the state was passed to an observed closure.
   var reads: CatalogReads?
   var itemChecks = ItemChecks()
 
