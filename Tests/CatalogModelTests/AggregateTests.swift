@@ -262,7 +262,7 @@ import Testing
     _ = try sales.filter(\.region == .north).grouped(by: \.region, .sum(\.count))
     #expect([base.rowCount, base.scanCount] == counts)
     _ = try sales.sum(\.fee)
-    #expect(base.scanCount == counts[1] + 1 && base.rowCount == counts[0])
+    #expect(base.scanCount > counts[1] && base.rowCount == counts[0])
   }
 
   @Test func whatCanNotBeNamedOrAddedIsAnError() throws {
