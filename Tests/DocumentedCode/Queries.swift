@@ -25,10 +25,10 @@ struct Member: CatalogItem {
 /// The program of Documentation/Queries.md.
 func queries() throws {
   let journal = try CatalogJournal.openOrCreate(at: URL(filePath: "Clubs.journal"))
-  try journal.commit(by: "ana") { draft in
+  try journal.commit(by: "ana", note: "first members") { draft in
     let (chess, choir) = (try draft.insert(Club(name: "Chess")), try draft.insert(Club(name: "Choir")))
-    try draft.insert(Member(name: "Ana", level: .regular, fee: 19.9, joined: 2019, terms: ["multi"], club: chess))
-    try draft.insert(Member(name: "Bob", fee: 0.1, joined: 2024, isActive: false, club: chess))
+    try draft.insert(Member(name: "Ana", level: .regular, fee: 19.5, joined: 2019, terms: ["multi"], club: chess))
+    try draft.insert(Member(name: "Bob", fee: 0.5, joined: 2024, isActive: false, club: chess))
     try draft.insert(Member(name: "Eve", level: .regular, fee: 30, joined: 2021, terms: ["solo", "mul"], club: choir))
   }
   let state = journal.state
