@@ -78,6 +78,8 @@ private final class StackedEntities: EntityBase {
   fileprivate let kind: Int
   /// The entity that was read last. The checks of one change ask for the same one about five times.
   private let latest = Lock<Latest?>(nil)
+  /// Why changes above the layers can't be applied. It concerns this state, and no other of the journal.
+  private let ownFailure = Lock<JournalError?>(nil)
 
   private struct Latest {
     let number: Int
@@ -98,8 +100,8 @@ private final class StackedEntities: EntityBase {
   private var revision: Revision { stack.checkpoint.revision }
 
   var totals: EntityTotals { stack.checkpoint.tables[kind] }
-  var failure: JournalError? { stack.faults.failure }
-  func fail(_ error: JournalError) { stack.faults.fail(error) }
+  var failure: JournalError? { stack.faults.failure ?? ownFailure.withLock { $0 } }
+  func fail(_ error: JournalError) { ownFailure.withLock { $0 = $0 ?? error } }
 
   func row(_ number: Int) -> EntityRow? {
     if let latest = latest(number) { return latest.row }

@@ -104,8 +104,13 @@ public struct EntityTable: Sendable {
 
   @inline(never)
   private func rowOfBase(_ number: Int) -> EntityRow? {
-    guard !deletions.contains(number), let row = base?.row(number) else { return nil }
-    return updated(number, row)
+    if deletions.contains(number) { return nil }
+    if let row = base?.row(number) { return updated(number, row) }
+    if let update = deferred?[number] {
+      base?.fail(
+        JournalError(.damaged, "an update of an entity that does not exist", revision: update.modified))
+    }
+    return nil
   }
 
   /// An entity of the base with its deferred update.

@@ -45,7 +45,8 @@ extension EventSourced {
   ///
   /// Reading a state does not throw. So answers lack what can't be read, and this property reports it in every state of
   /// the same journal, until the journal is opened again. Until then commits, past states and snapshots throw, and a
-  /// verification is not sound. An app that acts on answers in other ways should check this property afterwards.
+  /// verification is not sound. If an entry that a past state reads late is damaged, only that state reports it. An app
+  /// that acts on answers in other ways should check this property afterwards.
   public var failure: JournalError? {
     guard let tables = parts?.tables else { return nil }
     for table in tables {

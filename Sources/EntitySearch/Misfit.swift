@@ -36,7 +36,7 @@ extension EntityQuery {
       }
       for part in parts where found[part] != nil { fitting.insert(part) }
       found.record.visitKeys { if case .attribute(let name) = $0 { attributes.insert(name) } }
-      return true
+      return !(conditions.map(\.field) + parts).allSatisfy(fitting.contains)
     }
     guard let part = (conditions.map(\.field) + parts).first(where: { !fitting.contains($0) }) else {
       return nil

@@ -166,8 +166,9 @@ import Testing
   @Test func sumsOfDoublesAreRoundedOnceAndDoNotDependOnTheOrder() throws {
     var random = SeededGenerator()
     let tenths = Array(repeating: 0.1, count: 10)
-    let large = [1e100, 1, -1e100, 1, 5e-324, -5e-324]
-    let small: [Double] = [5e-324, 5e-324, 2.2250738585072014e-308, -5e-324]
+    let least = Double.leastNonzeroMagnitude
+    let large = [1e100, 1, -1e100, 1, least, -least]
+    let small: [Double] = [least, least, 2.2250738585072014e-308, -least]
     let halves = [0x1p53, 1, 0x1p-60]
     let beyond = [Double.greatestFiniteMagnitude, .greatestFiniteMagnitude]
     let cases: [([Double], Double)] = [
@@ -227,7 +228,9 @@ import Testing
     {
       #expect(try found.get() == decimals.map { Decimal(string: $0) })
     }
-    let doubles = [-Double.infinity, -1e300, -0.1, 0, 5e-324, 0.1, 3, 0x1p53, 0x1p100, 1e300, .infinity]
+    let doubles = [
+      -Double.infinity, -1e300, -0.1, 0, .leastNonzeroMagnitude, 0.1, 3, 0x1p53, 0x1p100, 1e300, .infinity,
+    ]
     for found in try sums(doubles.shuffled().map { Figure(double: $0) }, { try $0.distinct(\.double) }) {
       #expect(try found.get() == doubles)
     }

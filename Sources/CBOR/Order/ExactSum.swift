@@ -110,7 +110,7 @@ package struct DecimalSum: ExactSum {
   /// The sum, nil if it has more than 38 digits.
   package var value: Decimal? {
     var (sum, unit) = (Int128(0), 0)
-    for part in parts.sorted(by: { $0.exponent > $1.exponent }) {
+    for part in parts.sorted(by: { $0.exponent > $1.exponent }) where part.low != 0 || part.high != 0 {
       let (high, isTooHigh) = part.high.multipliedReportingOverflow(by: 1 << 64)
       let (digits, isTooLarge) = high.addingReportingOverflow(part.low)
       if isTooHigh || isTooLarge { return nil }

@@ -74,8 +74,9 @@ struct Aggregation {
     }
     let others = paths.subtracting([main])
     // A layer's index needs a lookup for each line, so reading all items is faster.
-    guard index.isInMemory, others.allSatisfy({ indexes[$0]?.isInMemory == true }),
-      others.isEmpty || catalog.itemTable.highest / 16 <= catalog.itemCount
+    // The highest number comes from a file, so the array below is bounded by lines that exist.
+    guard let lineCount = index.memoryLineCount, others.allSatisfy({ indexes[$0]?.memoryLineCount != nil }),
+      others.isEmpty || catalog.itemTable.highest / 16 <= lineCount
     else { return nil }
     var places = Array(repeating: -1, count: others.isEmpty ? 0 : catalog.itemTable.highest + 1)
     let groups = try walk(index.lines(in: range), of: main, &places)
@@ -116,7 +117,8 @@ struct Aggregation {
 }
 
 extension QueryIndex {
-  fileprivate var isInMemory: Bool { if case .memory = self { true } else { false } }
+  /// The number of lines of an index in memory; nil for one in layers.
+  fileprivate var memoryLineCount: Int? { if case .memory(let index) = self { index.count } else { nil } }
 }
 
 extension ValueRange {

@@ -95,6 +95,8 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   /// ```
   public func explain() -> QueryExplanation {
     let (numbers, work) = answer.run(in: catalog)
+    // The answer of a live query may have been updated without a run.
+    guard let work else { return ItemQuery(catalog, plan).explain() }
     return QueryExplanation(work, itemCount: numbers.count)
   }
 
@@ -184,18 +186,19 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
 /// The answer of a query, found on first use. Copies of a query share it.
 final class QueryAnswer: Sendable {
   let plan: QueryPlan
-  private let found: Lock<(numbers: [Int], work: QueryWork)?>
+  /// The numbers, and what was read to find them; nil if they were given.
+  private let found: Lock<(numbers: [Int], work: QueryWork?)?>
 
   init(_ plan: QueryPlan, _ numbers: [Int]? = nil) {
     self.plan = plan
-    found = Lock(numbers.map { ($0, QueryWork()) })
+    found = Lock(numbers.map { ($0, nil) })
   }
 
   var isKnown: Bool { found.withLock { $0 != nil } }
 
   func numbers(in catalog: Catalog) -> [Int] { run(in: catalog).numbers }
 
-  func run(in catalog: Catalog) -> (numbers: [Int], work: QueryWork) {
+  func run(in catalog: Catalog) -> (numbers: [Int], work: QueryWork?) {
     if let found = found.withLock({ $0 }) { return found }
     // The search runs outside the lock. Two concurrent threads both search, and find the same items.
     let start = ContinuousClock.now

@@ -55,7 +55,7 @@ struct QueryPlan: Sendable {
     let conjuncts = conjuncts
     if let source {
       let (numbers, done) = source.run(in: catalog)
-      work = done
+      work = done ?? work
       return sift(numbers, conjuncts, in: catalog, &work)
     }
     let indexes = Indexes(self, catalog)

@@ -23,7 +23,7 @@ struct AnswerChange<Model: CatalogItem> {
   init?(of items: ItemQuery<Model>, by changes: [ItemChange], in catalog: Catalog) {
     let (plan, old) = (items.plan, items.numbers)
     let (orders, kind) = (plan.orders, ItemKind(plan.kind))
-    let test = Condition.all(plan.conditions).test
+    let test = Condition.all(plan.conjuncts).test
     func keys(of row: EntityRow?) -> [ValueKey]? {
       guard let record = row?.record, kind.isKind(of: record), test(record) else { return nil }
       return orders.map { record.key(at: $0.path) }
@@ -54,10 +54,29 @@ struct AnswerChange<Model: CatalogItem> {
     }
     leaving.sort { $0.offset < $1.offset }
     coming.sort { orders.isBefore($0, $1) }
-    numbers = old
-    for (offset, _) in leaving.reversed() { numbers.remove(at: offset) }
-    let ranks = coming.map { index(of: $0, in: numbers, catalog) }
-    for (place, rank) in zip(coming, ranks).reversed() { numbers.insert(place.number, at: rank) }
+    // Copied in pieces, because removing or inserting one number would move all that follow.
+    numbers = []
+    numbers.reserveCapacity(old.count + coming.count)
+    var start = 0
+    for (offset, _) in leaving {
+      numbers += old[start..<offset]
+      start = offset + 1
+    }
+    numbers += old[start...]
+    let stayed = numbers
+    let ranks = coming.map { index(of: $0, in: stayed, catalog) }
+    if !coming.isEmpty {
+      numbers.removeAll(keepingCapacity: true)
+      start = 0
+      for (place, rank) in zip(coming, ranks) {
+        // Only an unreadable item makes the ranks descend.
+        guard rank >= start else { return nil }
+        numbers += stayed[start..<rank]
+        numbers.append(place.number)
+        start = rank
+      }
+      numbers += stayed[start...]
+    }
     (removed, inserted) = (leaving, zip(coming, ranks).enumerated().map { ($0 + $1.1, $1.0.number) })
     if staying.count > 1 { staying.sort { orders.isBefore($0, $1) } }
     changed = staying.map(\.number)

@@ -82,8 +82,10 @@ struct ItemsRead: Sendable {
 
   /// The items that a query has found. The query must have no source.
   init(_ plan: QueryPlan, _ numbers: [Int], in catalog: Catalog, readsValues: Bool) {
-    (kind, conditions, orders) = (ItemKind(plan.kind), plan.conditions, plan.orders)
-    self.readsValues = readsValues
+    (kind, orders) = (ItemKind(plan.kind), plan.orders)
+    // A closure may read the state that it was made for, so it is not asked about the items of a newer one.
+    conditions = plan.conjuncts.filter { !$0.hasClosure }
+    self.readsValues = readsValues || conditions.count < plan.conjuncts.count
     if let number = numbers.last, numbers.count == plan.limit {
       last = plan.orders.keys(of: number, in: catalog).map { (keys: $0, number: number) }
     }

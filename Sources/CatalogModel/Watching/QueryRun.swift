@@ -9,15 +9,21 @@ struct QueryRun<Model: CatalogItem>: Sendable {
   private let reads: CatalogReads
   /// Whether the answer can be updated item by item, because all items that fulfil the conditions are in it.
   private let followsItems: Bool
+  /// Whether the query is of the journal's state. A closure can return that of another one.
+  private let isOfJournal: Bool
 
   init<Failure: Error>(_ version: Version<Catalog>, _ query: Query<Failure>) throws(Failure) {
     let reads = CatalogReads()
     let found = try query(version.state.tracked(by: reads))
     self.version = version
     self.reads = reads
-    if found.catalog.reads === reads {
+    isOfJournal = found.catalog.reads === reads
+    if isOfJournal {
       items = ItemQuery(version.state, found.plan, found.answer)
-      followsItems = found.plan.source == nil && found.plan.limit == nil && found.plan.offset == 0
+      let plan = found.plan
+      followsItems =
+        plan.source == nil && plan.limit == nil && plan.offset == 0
+        && !plan.conditions.contains(where: \.hasClosure)
       let numbers = items.numbers
       if !followsItems { reads.note(found.plan, numbers, in: version.state, readsValues: true) }
     } else {
@@ -34,8 +40,14 @@ struct QueryRun<Model: CatalogItem>: Sendable {
     if reads.differ(in: step) { return nil }
     var run = self
     run.version = version
-    if !followsItems { return (run, nil) }
-    guard let changed = step.numbers(of: .item), changed.count <= max(16, items.count / 16),
+    if !followsItems {
+      // The answer is the same in the newer state, and the older one need not stay in memory.
+      if isOfJournal {
+        run.items = ItemQuery(version.state, items.plan, QueryAnswer(items.plan, items.numbers))
+      }
+      return (run, nil)
+    }
+    guard let changed = step.numbers(of: .item), changed.count <= max(16, items.count / 64),
       let change = AnswerChange(of: items, by: changed.map { step.change(of: $0) }, in: version.state)
     else { return nil }
     run.items = ItemQuery(version.state, items.plan, QueryAnswer(items.plan, change.numbers))

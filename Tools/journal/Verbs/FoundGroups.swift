@@ -15,11 +15,12 @@ final class FoundGroups: FindOutput {
   /// Numbers that are equal, and missing and null values, are one group. The keys of all arrays and dictionaries are equal.
   private struct Key: Hashable {
     let key: ValueKey
-    let composite: FieldValue?
+    /// Encoded, because NaN in an array is not equal to itself.
+    let composite: [UInt8]?
 
     init(_ value: FieldValue?) {
       key = ValueKey(value)
-      composite = key == .composite ? value : nil
+      composite = key == .composite ? value.map { EntityRecord(["value": $0]).bytes } : nil
     }
   }
 
@@ -92,7 +93,9 @@ private struct NumberSum {
     let key = ValueKey(value)
     guard key.hasType(of: ValueKey(.integer(0))) else { return }
     if !decimals.add(key) { isExact = false }
-    _ = doubles.add(key)
+    if !doubles.add(key), case .string(let text)? = value?["$decimal"], let number = Double(text) {
+      _ = doubles.add(ValueKey(.double(number)))
+    }
   }
 
   var value: FieldValue {
