@@ -81,6 +81,54 @@ struct ObservingTests {
     }
   }
 
+  /// A condition's closure was asked about newer items with the state that it had captured, and the answer stayed wrong.
+  @Test(.timeLimit(.minutes(60))) func aConditionThatReadsTheStateReadsThatOfItsAnswer() async throws {
+    try await withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
+      let query: @Sendable (Catalog) throws -> ItemQuery<Recipe> = { state in
+        try state.items(Recipe.self).filter(
+          .satisfies { recipe in state.item(Catalog.Item.ID(recipe.stars ?? 0))?["active"] == .bool(true) })
+      }
+      var counts = journal.observe { try query($0).count }.makeAsyncIterator()
+      var updates = journal.updates(of: query).makeAsyncIterator()
+      #expect(try await counts.next() == 0)
+      #expect(try await updates.next()?.items.count == 0)
+      try await journal.commit { draft in
+        let book = try draft.addItem(kind: "book", attributes: ["active": true])
+        try draft.insert(Recipe(title: "Soup", stars: book.number))
+      }
+      #expect(try await counts.next() == 1)
+      #expect(try await updates.next()?.items.count == 1)
+      try await journal.commit { try $0.updateItem(1, set: ["active": false]) }
+      #expect(try await counts.next() == 0)
+      #expect(try await updates.next()?.items.count == 0)
+      try journal.close()
+    }
+  }
+
+  /// The closure of a live query was called for items that an earlier condition leaves out.
+  @Test func aClosureIsCalledOnlyForItemsThatOtherConditionsLeave() throws {
+    try withTemporaryFolder { folder in
+      let journal = try CatalogJournal.create(at: folder.url.appending(path: "Watched.journal"))
+      let seen = Lock<Set<Int?>>([])
+      let query: @Sendable (Catalog) throws -> ItemQuery<Recipe> = { state in
+        try state.items(Recipe.self).filter(
+          .satisfies { recipe in
+            seen.withLock { _ = $0.insert(recipe.stars) }
+            return true
+          }
+        ).filter(\.stars > 0)
+      }
+      var run = try QueryRun(journal.version, query)
+      for stars in [3, 0, 4] {
+        try journal.commit { try $0.insert(Recipe(title: "Soup", stars: stars)) }
+        run = try run.following(journal.version)?.run ?? QueryRun(journal.version, query)
+      }
+      #expect(run.items.count == 2 && seen.withLock { $0 } == [3, 4])
+      try journal.close()
+    }
+  }
+
   /// Many random closures, each run again only when it says so, against running each after every commit.
   @Test(arguments: [0, 40]) func answersEqualThoseOfARunAfterEveryCommit(layerCount: Int) throws {
     var random = SeededGenerator()

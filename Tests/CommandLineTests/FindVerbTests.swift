@@ -1,3 +1,4 @@
+import CatalogModel
 import Foundation
 import TestSupport
 import Testing
@@ -99,6 +100,27 @@ import Testing
       try expect(
         ["find", "--kind", "map", "--count"], in: path, prints: "0",
         says: "journal: nothing found; --deleted searches deleted entities", code: 1)
+    }
+  }
+
+  @Test func sumsOfManyDigitsAreRoundedAndArraysWithNaNAreGroups() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Sums.journal")
+      let app = try CatalogJournal.create(at: url)
+      try app.commit { draft in
+        for price in ["12345678901234567890.5", "0.00000000000000000001"] {
+          let value = FieldValue.dictionary(["$decimal": .string(price)])
+          _ = try draft.addItem(kind: "book", attributes: ["price": value])
+        }
+        for _ in 1...2 { _ = try draft.addItem(kind: "disc", attributes: ["marks": [.double(.nan)]]) }
+      }
+      try app.close()
+      struct Answer: Decodable { let sums: [String: Double] }
+      let sum = try journal("find", url.path, "--sum", "price", "--json")
+      let answer = try JSONDecoder().decode(Answer.self, from: Data(sum.output.utf8))
+      #expect(answer.sums == ["price": 12345678901234567890.5])
+      let groups = try journal("find", url.path, "--kind", "disc", "--group", "marks", "--json")
+      #expect(groups.output.split(separator: "\n").count == 1 && groups.output.contains(#""count":2"#))
     }
   }
 
