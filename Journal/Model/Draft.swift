@@ -30,6 +30,8 @@ public struct Draft<State: EventSourced>: ~Copyable {
   private var events: [JournalEvent] = []
   /// Whether `state` may differ from the result of `events`, because the model threw while it applied an event.
   private var isInDoubt = false
+  /// Whether `events` are exactly those of a plan, whose check has found that they keep the rules of the model.
+  private var isChecked = false
   /// Why this draft can't be committed any more.
   private var failure: JournalError?
   /// The position of each entity's event. Nil until an entity is changed a second time.
@@ -82,7 +84,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
   /// draft has another base or other events.
   mutating func start(with result: PlanResult<State>) -> Bool {
     guard result.base.box === base.box, events.isEmpty, !isInDoubt else { return false }
-    (events, state) = (result.events, result.state)
+    (events, state, isChecked) = (result.events, result.state, true)
     return true
   }
 
@@ -144,6 +146,7 @@ public struct Draft<State: EventSourced>: ~Copyable {
       )
     }
     let event = JournalEvent(entity: entity, previous: state.revision(of: entity), change: change)
+    isChecked = false
     do {
       try state.apply(event, at: revision)
     } catch {
@@ -210,9 +213,10 @@ public struct Draft<State: EventSourced>: ~Copyable {
         throw JournalError(.rejected, error.message, cause: error.cause)
       }
     }
-    if let problem = state.problems(after: events, since: base.state).first {
-      throw JournalError(.rejected, problem)
-    }
+    let problem =
+      (isChecked ? nil : state.problems(after: events, since: base.state).first)
+      ?? state.problemsByAdditions(after: events, since: base.state).first
+    if let problem { throw JournalError(.rejected, problem) }
     return (events, state)
   }
 }

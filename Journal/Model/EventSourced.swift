@@ -53,8 +53,11 @@ public protocol EventSourced: Sendable {
   /// - Complexity: should grow with the events, not with the state.
   func problems(after events: [JournalEvent]) -> [String]
   /// The rules that the newest entry breaks, including rules that compare the states before and after the events. By
-  /// default, the result of `problems(after:)`.
+  /// default, the result of `problems(after:)`. Not called again for a commit of a plan that was checked on this state.
   func problems(after events: [JournalEvent], since before: Self) -> [String]
+  /// What an app's additions to the state (``adoptAdditions(of:)``), such as checks, find wrong with the newest entry,
+  /// in words. Called for each commit that breaks no rule of the model.
+  func problemsByAdditions(after events: [JournalEvent], since before: Self) -> [String]
   /// The indexes that disagree with the entities, in words; empty if all agree. Called by `verify` with the newest state.
   func indexProblems() -> [String]
 
@@ -131,6 +134,8 @@ extension EventSourced {
   public func problems(after events: [JournalEvent], since before: Self) -> [String] {
     problems(after: events)
   }
+  /// By default, there are no additions.
+  public func problemsByAdditions(after events: [JournalEvent], since before: Self) -> [String] { [] }
   /// By default, there are no references.
   public static func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] { [] }
   /// By default, there are no references.

@@ -24,8 +24,8 @@ extension Catalog {
     return problems
   }
 
-  /// The problems that these events may have caused: an item in a missing category, an image of a missing item, an
-  /// item that does not keep a rule, or what the checks of this program find.
+  /// The problems that these events may have caused: an item in a missing category, an image of a missing item, or an
+  /// item that does not keep a rule.
   /// - Complexity: O(e log n) for e events.
   public func problems(after events: [JournalEvent], since before: Catalog) -> [String] {
     var problems: [String] = []
@@ -64,7 +64,12 @@ extension Catalog {
       default: break
       }
     }
-    return problems.isEmpty ? itemChecks.problems(after: events, of: before, in: self) : problems
+    return problems
+  }
+
+  /// What the checks of this program find wrong with these events.
+  public func problemsByAdditions(after events: [JournalEvent], since before: Catalog) -> [String] {
+    itemChecks.problems(after: events, of: before, in: self)
   }
 
   private static func problem(ofItem item: Int, category: Int) -> String {

@@ -266,6 +266,36 @@ struct MigrationTests {
     expectRefusal { try journal.commit { try $0.update(dune) { $0.pages = 1 } } }
   }
 
+  @Test func aCheckThatWasAddedAfterAPlanWasMadeRefusesThePlan() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.declare(Book.self)
+    try journal.commit(by: "ana") { try $0.insert(Book(name: "Dune", pages: 412)) }
+    let plan = try #require(try journal.planUndo(by: "ana"))
+    #expect(plan.problem == nil)
+    journal.addCheck(of: Book.self) { _, after, _ in if after == nil { throw Failed() } }
+    let error = #expect(throws: JournalError.self) { try journal.commit(plan, by: "ana") }
+    #expect(error?.code == .rejected && journal.state.itemCount == 1)
+    #expect(try journal.planUndo(by: "ana")?.problem == error?.message)
+  }
+
+  @Test func whatAnAppAddsToAPlanKeepsTheRulesWithThePlan() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.declare(Book.self)
+    let dune = Book(name: "Dune", pages: 412, isbn: "1")
+    let id = try journal.commit { try $0.insert(dune) }.value
+    try journal.commit(by: "ana") { try $0.delete(id) }
+    let plan = try #require(try journal.planUndo(by: "ana"))
+    let error = #expect(throws: JournalError.self) {
+      try journal.commit { draft in
+        try draft.apply(plan)
+        try draft.insert(dune)
+      }
+    }
+    #expect(error?.code == .rejected && journal.state.itemCount == 0)
+    try journal.commit(plan, by: "ana")
+    #expect(try journal.state.value(of: id) == dune)
+  }
+
   @Test func aPlanIsAppliedTogetherWithChangesOfTheApp() throws {
     let journal = try CatalogJournal.inMemory()
     try journal.commit(by: "ana", note: "first") { try $0.addItem(kind: "book", attributes: ["name": "Dun"]) }
