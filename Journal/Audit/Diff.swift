@@ -65,9 +65,16 @@ extension Journal {
     for (event, entities) in Dictionary(grouping: events, by: \.event) where event > 0 {
       count += entities.count
       guard entities.count >= many, event > format.head.revision else { continue }
-      let asked = Set(entities.map(\.entity))
-      for case (let entity, .add(let record)) in try entry(at: event).events.map({ ($0.entity, $0.change) })
-      where asked.contains(entity) { added[entity] = record }
+      let asked = Set(entities.lazy.map(\.entity))
+      try log.read(event) { entry throws(JournalError) in
+        var events = try entry.events()
+        while let next = try events.nextUnchecked() {
+          guard asked.contains(next.entity), case .add(let record) = try next.checked(upcast).change else {
+            continue
+          }
+          added[next.entity] = record
+        }
+      }
     }
     count -= added.count
     var past: State?

@@ -41,6 +41,11 @@ public struct EntityKey: Hashable, Comparable, Sendable {
     self.number = number
   }
 
+  /// Hashes kind and number as one integer, because hashing is a large part of a plan for many entities.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(UInt64(truncatingIfNeeded: number) ^ UInt64(kind.rawValue) << 56)
+  }
+
   /// Orders keys by kind, then by number.
   public static func < (left: EntityKey, right: EntityKey) -> Bool {
     (left.kind.rawValue, left.number) < (right.kind.rawValue, right.number)

@@ -1,3 +1,5 @@
+import Tables
+
 /// The target records of entities, and the records that must change with them to keep the rules of the model.
 struct RestoreTargets<State: EventSourced> {
   let now: State
@@ -5,7 +7,7 @@ struct RestoreTargets<State: EventSourced> {
   /// deleted. Called only if there is such an entity.
   let past: (EntityKey) throws -> State?
   /// The target records. Nil means that the entity is to be deleted.
-  private var records: [EntityKey: EntityRecord?] = [:]
+  private var records = SortedTable<EntityKey, EntityRecord?>()
   /// The entities that keep a reference to an entity to be deleted, because the state's rules forbid that deletion.
   private(set) var refusals: [EntityKey] = []
 
@@ -15,21 +17,23 @@ struct RestoreTargets<State: EventSourced> {
   }
 
   /// Sets the record that an entity is to get; nil if the entity is to be deleted.
-  mutating func set(_ entity: EntityKey, _ record: EntityRecord?) { records[entity] = .some(record) }
+  mutating func set(_ entity: EntityKey, _ record: EntityRecord?) {
+    records.updateValue(record, forKey: entity)
+  }
 
   func record(of entity: EntityKey) -> EntityRecord? { records[entity] ?? now.record(of: entity) }
 
   /// Restores deleted entities that the target records refer to, with the entities that belong to them; and deletes or
   /// changes entities that refer to an entity to be deleted.
   mutating func complete() throws {
-    var open = records.keys.sorted()
+    var open = records.map(\.key)
     var known: State?
     while !open.isEmpty {
-      let deletionCount = records.values.count(where: { $0 == nil })
+      let deletionCount = records.count { $0.value == nil }
       while let entity = open.popLast() { try complete(entity, &open, &known) }
       // A target can refer to an entity that was only to be deleted after the target was completed.
-      if records.values.count(where: { $0 == nil }) > deletionCount {
-        open = records.keys.sorted().filter { record(of: $0) != nil }
+      if records.count(where: { $0.value == nil }) > deletionCount {
+        open = records.map(\.key).filter { record(of: $0) != nil }
       }
     }
   }
@@ -110,8 +114,8 @@ struct RestoreTargets<State: EventSourced> {
   }
 
   var changes: [EntityDifference] {
-    records.keys.sorted().compactMap { entity in
-      let (old, new) = (now.record(of: entity), record(of: entity))
+    records.compactMap { entity, new in
+      let old = now.record(of: entity)
       return old == new ? nil : EntityDifference(entity: entity, old: old, new: new)
     }
   }

@@ -68,7 +68,11 @@ struct Reversal<State: EventSourced> {
     _ changes: [EntityDifference], since asked: RestoreTargets<State>, _ entities: [EntityKey]
   ) -> [EntityKey] {
     let deletesAny = changes.contains { $0.new == nil }
-    return Set(changes.map(\.entity) + entities).sorted().filter { entity in
+    // If nothing is deleted, only entities that return can be wanted.
+    let candidates =
+      deletesAny
+      ? Set(changes.map(\.entity) + entities).sorted() : changes.filter { $0.old == nil }.map(\.entity)
+    return candidates.filter { entity in
       guard let record = asked.record(of: entity) else {
         return targets.now.record(of: entity) == nil && targets.record(of: entity) != nil
       }

@@ -114,7 +114,7 @@ extension Journal {
     // an entity that the entries added, for example because a rule was declared later. Otherwise it refers to an entity
     // that is in conflict itself.
     let inConflict = Set(reversal.conflicts.map(\.entity))
-    let deleted = Set(entities.filter { asked.record(of: $0) == nil })
+    let deleted = others.isEmpty ? [] : Set(entities.filter { asked.record(of: $0) == nil })
     for entity in others where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
       if latest < oldest, !reversal.deletes(deleted, referredToBy: entity) { continue }
@@ -160,24 +160,29 @@ extension Journal {
       coversEverything: false)
   }
 
-  /// The entities that the given entries, newest first, changed, each with its runs and its later events.
+  /// The entities that the given entries, newest first, changed, in order, each with its runs and its later events.
   private func touchedEntities(
     of entries: [Entry], _ own: Set<Revision>, on preview: Preview<State>
   ) throws -> [RevertedEntity] {
-    var entities: [EntityKey] = []
-    var changes: [EntityKey: [OwnEvent]] = [:]
+    var all: [OwnEvent] = []
     for entry in entries {
-      for event in entry.events where event.isUndoable(State.self) {
-        if changes[event.entity] == nil { entities.append(event.entity) }
-        changes[event.entity, default: []].append((entry.revision, event))
-      }
+      for event in entry.events where event.isUndoable(State.self) { all.append((entry.revision, event)) }
+    }
+    all.sort { ($0.event.entity, $0.revision) < ($1.event.entity, $1.revision) }
+    var groups: [(first: JournalEvent, events: ArraySlice<OwnEvent>)] = []
+    var rest = all[...]
+    while let first = rest.first?.event {
+      let events = rest.prefix { $0.event.entity == first.entity }
+      groups.append((first, events))
+      rest = rest[events.endIndex...]
     }
     let oldest = entries[entries.count - 1].revision
-    let previous = entities.map { ($0, changes[$0]?.last?.event.previous ?? 0) }
     // If other entries changed an entity between the reverted ones, the state before them lacks the record to restore.
-    let past = try pastRecords(of: previous.filter { $0.1 < oldest }, asOf: oldest - 1)
-    return try previous.map { entity, previous in
-      let events = Array((changes[entity] ?? []).reversed())
+    let past = try pastRecords(
+      of: groups.map { (entity: $0.first.entity, event: $0.first.previous) }.filter { $0.event < oldest },
+      asOf: oldest - 1)
+    return try groups.map { first, events in
+      let (entity, previous) = (first.entity, first.previous)
       let before: EntityRecord? =
         if previous == 0 {
           nil
@@ -202,7 +207,7 @@ extension Journal {
   ///   - before: the record before the first event.
   ///   - later: the entity's later events, newest first.
   private func runs(
-    of events: [OwnEvent], in entity: EntityKey, from before: EntityRecord?, _ later: [LaterEvent]
+    of events: ArraySlice<OwnEvent>, in entity: EntityKey, from before: EntityRecord?, _ later: [LaterEvent]
   ) throws -> [Run] {
     let reverts = later.filter { !$0.reverted.isEmpty }
     var runs: [Run] = []
