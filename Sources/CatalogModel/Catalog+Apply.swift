@@ -37,7 +37,7 @@ extension Catalog {
     let (before, after) = try itemTable.apply(event, at: revision, readingAlways: rules.concern(event)) {
       record throws(CBORError) in try ItemFields(record)
     }
-    relist(number, from: before?.record, to: after?.record)
+    relist(number, from: before, to: after)
     let keepsKind =
       if let before, let after {
         before.record.bytes[before.fields.kind] == after.record.bytes[after.fields.kind]

@@ -14,9 +14,11 @@ extension Catalog {
 
   /// The category of an item and the items to which it refers by rules; the item of an image.
   public func references(in record: EntityRecord, of kind: EntityKind) -> [EntityKey] {
-    var references = Self.references(in: record, of: kind)
-    guard kind == .item, !rules.isEmpty else { return references }
-    for rule in rules(for: record) where rule.holdsTargets {
+    guard kind == .item, !rules.isEmpty, let fields = try? ItemFields(record) else {
+      return Self.references(in: record, of: kind)
+    }
+    var references: [EntityKey] = fields.category.map { [.category($0)] } ?? []
+    for rule in rules(for: record, fields) where rule.holdsTargets {
       for target in rule.targets(in: record) { references.append(.item(target)) }
     }
     return references

@@ -95,7 +95,11 @@ extension Catalog {
     var expected = Catalog()
     (expected.rules, expected.itemKindNumbers) = (rules, itemKindNumbers)
     if rules.isEmpty, itemsByReference.lineCount + itemsByKey.lineCount == 0 { return [] }
-    for (number, row) in itemTable { expected.relist(number, from: nil, to: row.record) }
+    for (number, row) in itemTable {
+      if let fields = try? ItemFields(row.record) {
+        expected.relist(number, from: nil, to: (row.record, fields))
+      }
+    }
     return [
       ("by the items to which they refer", itemsByReference, expected.itemsByReference),
       ("by their unique keys", itemsByKey, expected.itemsByKey),

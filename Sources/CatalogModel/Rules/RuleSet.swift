@@ -101,7 +101,11 @@ extension Catalog {
   /// The rules for an item with a given record.
   func rules(for record: EntityRecord) -> [Catalog.Rule] {
     guard !rules.isEmpty, let fields = try? ItemFields(record) else { return [] }
-    return rules[itemKindNumbers.number(ofTextAt: fields.kind, in: record)]
+    return rules(for: record, fields)
+  }
+
+  func rules(for record: EntityRecord, _ fields: ItemFields) -> [Catalog.Rule] {
+    rules.isEmpty ? [] : rules[itemKindNumbers.number(ofTextAt: fields.kind, in: record)]
   }
 
   /// The items to which a value of an attribute refers by the rules of a kind of items.
@@ -112,11 +116,14 @@ extension Catalog {
   }
 
   /// Updates the indexes for rules after an item was added, updated or deleted.
-  mutating func relist(_ number: Int, from before: EntityRecord?, to after: EntityRecord?) {
+  mutating func relist(
+    _ number: Int, from before: (record: EntityRecord, fields: ItemFields)?,
+    to after: (record: EntityRecord, fields: ItemFields)?
+  ) {
     if rules.isEmpty { return }
     relist(
-      number, from: before.map { RuleLines($0, rules(for: $0)) } ?? RuleLines(),
-      to: after.map { RuleLines($0, rules(for: $0)) } ?? RuleLines())
+      number, from: before.map { RuleLines($0.record, rules(for: $0.record, $0.fields)) } ?? RuleLines(),
+      to: after.map { RuleLines($0.record, rules(for: $0.record, $0.fields)) } ?? RuleLines())
   }
 
   private mutating func relist(_ number: Int, from old: RuleLines, to new: RuleLines) {
