@@ -130,7 +130,8 @@ struct ObservingTests {
   }
 
   /// Many random closures, each run again only when it says so, against running each after every commit.
-  @Test(arguments: [0, 40]) func answersEqualThoseOfARunAfterEveryCommit(layerCount: Int) throws {
+  @Test(.disabled(if: TestLength.isUnderSanitizer), arguments: [0, 40])
+  func answersEqualThoseOfARunAfterEveryCommit(layerCount: Int) throws {
     var random = SeededGenerator()
     try withTemporaryFolder { folder in
       let options = layerCount == 0 ? JournalOptions() : JournalOptions(layers: .often(layerCount))
@@ -184,7 +185,8 @@ struct ObservingTests {
   }
 
   /// Random queries, whose answers follow item by item, against running each after every commit.
-  @Test(arguments: [0, 40]) func aFollowedQueryHasTheAnswerAndTheDifferencesOfARun(layerCount: Int) throws {
+  @Test(.disabled(if: TestLength.isUnderSanitizer), arguments: [0, 40])
+  func aFollowedQueryHasTheAnswerAndTheDifferencesOfARun(layerCount: Int) throws {
     var random = SeededGenerator()
     try withTemporaryFolder { folder in
       let options = layerCount == 0 ? JournalOptions() : JournalOptions(layers: .often(layerCount))
