@@ -16,8 +16,9 @@ struct PastStateTests {
       let ids = try journal.commit { draft in
         try (0..<itemCount).map { try draft.insert(Recipe(title: "\($0)")) }
       }.value
-      // Writes a layer too.
+      // A layer is written too, in the background.
       try journal.takeSnapshot()
+      journal.waitForLayers()
       for round in 0..<300 {
         try journal.commit { try $0.update(ids[round * 7 % itemCount]) { $0.stars = round } }
       }
