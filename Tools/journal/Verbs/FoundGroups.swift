@@ -12,7 +12,7 @@ final class FoundGroups: FindOutput {
     var sums: [NumberSum]
   }
 
-  /// Numbers that are equal, and missing and null values, are one group. The keys of all arrays and dictionaries are equal.
+  /// Equal numbers are one group, and so are missing and null values. All arrays and dictionaries have one `ValueKey`.
   private struct Key: Hashable {
     let key: ValueKey
     /// Encoded, because NaN in an array is not equal to itself.
@@ -40,18 +40,20 @@ final class FoundGroups: FindOutput {
 
   func add(_ found: FoundEntity) throws -> Bool {
     let value = field.flatMap { values[found, $0] }
-    let empty = Group(value: value, kind: found.entity.kind, sums: sums.map { _ in NumberSum() })
-    var group = groups.updateValue(empty, forKey: Key(value)) ?? empty
+    let key = Key(value)
+    var group = groups[key] ?? emptyGroup(of: value, found.entity.kind)
     group.count += 1
     for (index, part) in sums.enumerated() { group.sums[index].add(values[found, part]) }
-    groups[Key(value)] = group
+    groups[key] = group
     return true
   }
 
+  private func emptyGroup(of value: FieldValue?, _ kind: EntityKind) -> Group {
+    Group(value: value, kind: kind, sums: sums.map { _ in NumberSum() })
+  }
+
   func end() throws {
-    if field == nil, groups.isEmpty {
-      groups[Key(nil)] = Group(value: nil, kind: .item, sums: sums.map { _ in NumberSum() })
-    }
+    if field == nil, groups.isEmpty { groups[Key(nil)] = emptyGroup(of: nil, .item) }
     let terminal = values.terminal
     if field == nil, sums.isEmpty, !terminal.isJSON {
       return try terminal.line("\(groups.values.first?.count ?? 0)")
