@@ -99,9 +99,10 @@ public final class Journal<State: EventSourced>: Sendable {
     follower = nil
     retention = options.logStorage.isTransient ? nil : options.retention.map { RetentionThread($0) }
     // If layers were missing, opening may have replayed many events: freeze them into one layer.
-    let (keeper, version) = LayerKeeper.make(
+    let keeper = LayerKeeper(
       folder, format, chain, log, recovery.replayed, published: published, retention: retention,
       options: options)
+    let version = keeper.accept(recovery.replayed)
     published.publish(version)
     let commits: any CommitLog =
       if let node { node.commits(naming: blobs) } else {

@@ -177,9 +177,10 @@ extension Journal {
       throw error
     }
     let chain = LayerChain(folder, format: format, State.self, log: log, options: options)
-    let (keeper, version) = LayerKeeper.make(
+    let keeper = LayerKeeper(
       folder, format, chain, log, new.replayed, published: published, retention: retention,
       isReplacement: true, options: options)
+    let version = keeper.accept(new.replayed)
     let open = OpenLog(folder, format, log, chain, head: version.head, keeper: keeper, options: options)
     return (open, keeper, version)
   }

@@ -29,35 +29,21 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   let progress: Lock<KeeperProgress>
   /// Entered by the background thread.
   private let background = DispatchGroup()
+  private let memoryReturn = MemoryReturn()
   /// Signaled when a layer was written, and when the background thread ends.
   private let room = TimedSemaphore(value: 0)
 
-  /// Makes the keeper of an open log, and lets it accept the newest version.
-  /// - Returns: the keeper, and the newest version, backed by one more layer if the replayed changes were frozen.
-  static func make(
+  /// Makes the keeper of an open log. Its first version is that of `accept(replayed)`.
+  init(
     _ folder: JournalFolder, _ format: JournalFormat, _ chain: LayerChain, _ log: any EntryLog,
     _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?,
     isReplacement: Bool = false, options: JournalOptions
-  ) -> (LayerKeeper, Version<State>) {
-    let keeper = LayerKeeper(
-      folder, format: format, chain: chain, reserve: log.limits.spareByteCount, options: options,
-      replayed, published: published, retention: retention, isReplacement: isReplacement)
-    // The keeper already counts the replayed events in `eventCount`.
-    var tally = replayed.tally
-    tally.count = 0
-    return (keeper, keeper.accept(replayed.version, tally, moments: replayed.moments))
-  }
-
-  private init(
-    _ folder: JournalFolder, format: JournalFormat, chain: LayerChain, reserve: Int, options: JournalOptions,
-    _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?,
-    isReplacement: Bool
   ) {
     self.folder = folder
     self.format = format
     self.chain = chain
     self.options = options
-    self.reserve = reserve
+    reserve = log.limits.spareByteCount
     self.published = published
     self.retention = retention
     let version = replayed.version
@@ -72,6 +58,14 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   var faults: ReadFaults { chain.faults }
 
   // MARK: Freezing
+
+  /// Accepts the version that opening has replayed. Returns it, backed by one more layer if a layer is due.
+  func accept(_ replayed: Replayed<State>) -> Version<State> {
+    // The schedule already counts the replayed events.
+    var tally = replayed.tally
+    tally.count = 0
+    return accept(replayed.version, tally, moments: replayed.moments)
+  }
 
   /// Takes note of the next accepted version. Returns this version, backed by one more layer if a layer is due.
   ///
@@ -262,7 +256,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       case .repair(let index): try repair(layers[index].layer)
       case .request, .freeze, .finish: break
       }
-      returnFreedMemory()
+      memoryReturn.run()
       retention?.look()
     } catch {
       let isMerge = if case .merge = work { true } else { false }
@@ -276,18 +270,6 @@ final class LayerKeeper<State: EventSourced>: Sendable {
         progress.withLock { $0.schedule.failed() }
       }
     }
-  }
-
-  /// Returns freed memory to the system, at most every five seconds unless `isMuch`, because that takes 5 to 20 ms.
-  /// - Parameter isMuch: whether much memory was freed just now.
-  private func returnFreedMemory(isMuch: Bool = false) {
-    let now = ContinuousClock.now
-    let isDue = progress.withLock { progress in
-      let isDue = isMuch || now - progress.memoryReturn >= .seconds(5)
-      if isDue { progress.memoryReturn = now }
-      return isDue
-    }
-    if isDue { System.returnFreedMemory() }
   }
 
   private func indexes() -> [IndexDefinition] {
@@ -349,7 +331,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     let names = run.map(\.name)
     chain.remove(names)
     try chain.footers.remove(names)
-    if large.eventCount >= policy.backlogCount { returnFreedMemory(isMuch: true) }
+    if large.eventCount >= policy.backlogCount { memoryReturn.run(isMuch: true) }
   }
 
   private var isCancelling: Bool { progress.withLock { $0.schedule.isCancelling } }
@@ -461,16 +443,4 @@ final class LayerKeeper<State: EventSourced>: Sendable {
 
   /// Waits until all due layers are written and merged.
   func waitUntilIdle() { background.wait() }
-}
-
-/// The state of a ``LayerKeeper`` that its lock guards.
-///
-/// Not nested: the type would then be generic over the state, and each commit would look it up at run time.
-struct KeeperProgress: Sendable {
-  var schedule: LayerSchedule
-  /// The earlier states that become checkpoints of the next layer, oldest first.
-  var moments: [LayerMoment] = []
-  var requests: [@Sendable () -> Void] = []
-  /// When freed memory was last returned to the system.
-  var memoryReturn = ContinuousClock.now
 }
