@@ -97,7 +97,7 @@ let package = Package(
       name: "journal",
       dependencies: [
         "EntitySearch", "JournalMaintenance", "LegacyStores", "KeyedArchiving", "JournalServer",
-        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "JSON", "Locks",
+        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "JSON", "Files", "Locks",
       ],
       path: "Tools/journal"),
     .systemLibrary(

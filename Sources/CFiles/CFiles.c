@@ -370,6 +370,12 @@ void cfiles_return_freed_memory(void) {
 #endif
 }
 
+void cfiles_limit_memory_pools(void) {
+#if defined(__GLIBC__)
+  mallopt(M_ARENA_MAX, 2);
+#endif
+}
+
 void cfiles_ignore_file_size_signal(void) {
   struct sigaction action;
   if (sigaction(SIGXFSZ, NULL, &action) != 0 || action.sa_handler != SIG_DFL) return;

@@ -20,6 +20,10 @@ package enum System {
   /// Returns freed memory to the system. glibc would otherwise keep it, by default in up to eight pools for each core.
   package static func returnFreedMemory() { cfiles_return_freed_memory() }
 
+  /// Has glibc allocate from two pools instead of up to eight for each core. What is freed leaves gaps in each pool, so
+  /// the memory of a server with many threads would grow. Called before other threads start.
+  package static func limitMemoryPools() { cfiles_limit_memory_pools() }
+
   /// Whether a name is one of those that file managers create in folders, such as `.DS_Store`.
   package static func isLitter(_ name: String) -> Bool { unsafe cfiles_is_litter(name) }
 }

@@ -1,4 +1,5 @@
 import CatalogModel
+import Files
 import Foundation
 import JournalServer
 
@@ -29,6 +30,7 @@ enum Serve: Verb {
     var options = try options(arguments)
     options.hostNames = Set(arguments.values("--host"))
     if let path = arguments.value("--token-file") { options.tokens = try tokens(of: path, terminal) }
+    System.limitMemoryPools()
     let journal = try openJournal(arguments, terminal)
     let server = try JournalServer(journal, options: options)
     try terminal.line(
