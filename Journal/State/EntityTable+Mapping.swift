@@ -1,4 +1,40 @@
+package import CBOR
+import Tables
+
 extension EntityTable {
+  /// Entities whose numbers are in a range.
+  package struct Part: Sendable {
+    fileprivate let rows: SortedTable<Int, EntityRow>
+    fileprivate let numbers: Range<Int>
+
+    /// Calls `body` with the records in the order of the numbers, until it returns false.
+    package func forEachRecord(_ body: (_ number: Int, _ record: EntityRecord) -> Bool) {
+      rows.forEach(from: numbers.lowerBound) { $0 < numbers.upperBound && body($0, $1.record) }
+    }
+  }
+
+  /// Transforms all entities in parts, in the order of their numbers, on two threads.
+  /// - Returns: nil if that takes no less time than one thread: if there are few entities, if layers have some, which two
+  ///   threads read in any case, or if no second thread is free.
+  package func mapParts<Output: Sendable>(
+    _ transform: @escaping @Sendable (Part) -> Output
+  ) -> [Output]? {
+    // A forged event may have any number, and then most parts would be empty.
+    guard base == nil, count >= 1 << 14, highest / count < Self.manyShare else { return nil }
+    let (rows, highest, length) = (rows, highest, 1 << 12)
+    var start = 1
+    let ahead = ReadAhead { () -> Part? in
+      defer { start += length }
+      return start <= highest ? Part(rows: rows, numbers: start..<start + length) : nil
+    } _: {
+      transform($0)
+    }
+    guard let ahead else { return nil }
+    var outputs: [Output] = []
+    while let output = ahead.next() { outputs.append(output) }
+    return outputs
+  }
+
   /// Transforms the entities of some numbers, in the order of these; on two threads if there are many, because making a
   /// value of a record takes longer than reading the record.
   /// - Parameter transform: gets some numbers, each with its entity if that exists. Its results are joined.

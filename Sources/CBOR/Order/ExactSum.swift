@@ -1,10 +1,11 @@
 package import Foundation
 
 /// Adds up numbers, so that the sum does not depend on their order.
-package protocol ExactSum {
+package protocol ExactSum: Sendable {
   init()
   /// Adds the number with a key. Returns false if the key is not that of such a number.
   mutating func add(_ key: ValueKey) -> Bool
+  mutating func add(_ other: Self)
 }
 
 /// The sum of integers.
@@ -16,10 +17,19 @@ package struct WholeSum: ExactSum {
 
   package mutating func add(_ key: ValueKey) -> Bool {
     guard let number = key.wholeNumber else { return false }
+    add(number)
+    return true
+  }
+
+  package mutating func add(_ other: WholeSum) {
+    add(other.sum)
+    overflows = overflows || other.overflows
+  }
+
+  private mutating func add(_ number: Int128) {
     let (next, overflow) = sum.addingReportingOverflow(number)
     sum = next
     overflows = overflows || overflow
-    return true
   }
 
   /// The sum, nil if it has more than 128 bits.
@@ -47,16 +57,24 @@ package struct DoubleSum: ExactSum {
     // A subnormal number has the exponent of the least normal one, without the leading bit.
     let exponent = max(Int(number.exponentBitPattern), 1)
     let bits = number.significandBitPattern | (number.exponentBitPattern > 0 ? 1 << 52 : 0)
-    let part = exponent >> 5
+    let value = Int128(bits) << Int128(exponent & 31)
+    add(number.sign == .minus ? -value : value, to: exponent >> 5)
+    return true
+  }
+
+  package mutating func add(_ other: DoubleSum) {
+    for (index, value) in other.parts.enumerated() { add(value, to: other.first + index) }
+    special += other.special
+  }
+
+  private mutating func add(_ value: Int128, to part: Int) {
     if parts.isEmpty { first = part }
     if part < first {
       parts.insert(contentsOf: repeatElement(0, count: first - part), at: 0)
       first = part
     }
     while parts.count <= part - first { parts.append(0) }
-    let value = Int128(bits) << Int128(exponent & 31)
-    parts[part - first] += number.sign == .minus ? -value : value
-    return true
+    parts[part - first] += value
   }
 
   /// The sum, rounded to the nearest double.
@@ -98,13 +116,19 @@ package struct DecimalSum: ExactSum {
 
   package mutating func add(_ key: ValueKey) -> Bool {
     guard let number = key.exactNumber else { return false }
-    let place = parts.firstIndex { $0.exponent == number.exponent } ?? parts.count
-    if place == parts.count { parts.append((number.exponent, 0, 0)) }
     let low = Int128(UInt64(truncatingIfNeeded: number.digits))
     let high = Int128(number.digits >> 64)
-    parts[place].low += number.isNegative ? -low : low
-    parts[place].high += number.isNegative ? -high : high
+    add(number.isNegative ? (number.exponent, -low, -high) : (number.exponent, low, high))
     return true
+  }
+
+  package mutating func add(_ other: DecimalSum) { for part in other.parts { add(part) } }
+
+  private mutating func add(_ part: (exponent: Int, low: Int128, high: Int128)) {
+    let place = parts.firstIndex { $0.exponent == part.exponent } ?? parts.count
+    if place == parts.count { parts.append((part.exponent, 0, 0)) }
+    parts[place].low += part.low
+    parts[place].high += part.high
   }
 
   /// The sum, nil if it has more than 38 digits.

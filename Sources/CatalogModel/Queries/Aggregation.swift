@@ -25,27 +25,29 @@ struct Aggregation {
   func groups(of plan: QueryPlan, _ answer: QueryAnswer, in catalog: Catalog) throws -> [Group] {
     catalog.reads?.note(all: .item)
     if let groups = try covered(plan, in: catalog) { return groups }
-    var groups: [Group] = path == nil ? [(.missing, makeValues())] : []
-    var places: [ValueKey: Int] = [:]
-    var wrong: Int?
-    plan.forEachRecord(answer, in: catalog) { number, record in
-      var place = 0
-      if let path {
-        let key = record.key(at: path)
-        place = places[key] ?? groups.count
-        if place == groups.count {
-          places[key] = place
-          groups.append((key, makeValues()))
-        }
+    var groups = AggregateGroups(self)
+    if let test = plan.scanTest(answer, in: catalog) {
+      if let parts = plan.hasClosure
+        ? nil
+        : catalog.mapParts(
+          ofKind: plan.kind,
+          { [groups] forEachItem in
+            var groups = groups
+            forEachItem { !test($1) || groups.take($0, $1) }
+            return groups
+          })
+      {
+        for part in parts.outputs { groups.take(all: part) }
+      } else {
+        catalog.forEachItem(ofKind: plan.kind) { !test($1) || groups.take($0, $1) }
       }
-      for (index, part) in parts.enumerated() {
-        let value = part.path.map { record.key(at: $0) } ?? .missing
-        if !groups[place].values[index].take(value) { wrong = number }
+    } else {
+      for (number, row) in catalog.itemTable.entities(plan.found(answer, in: catalog)) {
+        if let row, !groups.take(number, row.record) { break }
       }
-      return wrong == nil
     }
-    if let wrong { throw Self.mismatch(wrong) }
-    return groups.sorted { $0.key < $1.key }
+    if let wrong = groups.wrong { throw Self.mismatch(wrong) }
+    return groups.sorted
   }
 
   private func makeValues() -> [any Accumulator] { parts.map { $0.make() } }
@@ -67,7 +69,7 @@ struct Aggregation {
     let indexes = Indexes(plan, catalog)
     guard let index = indexes[main] else { return nil }
     if path == nil, parts.count == 1, let end = parts[0].end {
-      let values = makeValues()
+      var values = makeValues()
       var lines = index.lines(in: range.linesWithValue, reversed: end == .last)
       if let line = lines.next() { _ = values[0].take(line.key) }
       return [(.missing, values)]
@@ -79,7 +81,7 @@ struct Aggregation {
       others.isEmpty || catalog.itemTable.highest / 16 <= lineCount
     else { return nil }
     var places = Array(repeating: -1, count: others.isEmpty ? 0 : catalog.itemTable.highest + 1)
-    let groups = try walk(index.lines(in: range), of: main, &places)
+    var groups = try walk(index.lines(in: range), of: main, &places)
     for other in others {
       let wanted = parts.indices.filter { parts[$0].path == other }
       guard var lines = indexes[other]?.lines(in: .all) else { return nil }
@@ -99,19 +101,18 @@ struct Aggregation {
     _ lines: consuming QueryIndex.Lines, of main: AttributePath, _ places: inout [Int]
   ) throws -> [Group] {
     let own = parts.indices.filter { parts[$0].path == nil || parts[$0].path == main }
-    var groups: [Group] = path == nil ? [(.missing, makeValues())] : []
-    var values = groups.first.map { first in own.map { first.values[$0] } } ?? []
-    var last: ValueKey?
+    var groups: [Group] = []
+    var key: ValueKey? = path == nil ? .missing : nil
+    var values = makeValues()
     while let line = lines.next() {
-      if path != nil, line.key != last {
-        let all = makeValues()
-        groups.append((line.key, all))
-        values = own.map { all[$0] }
-        last = line.key
+      if path != nil, line.key != key {
+        if let key { groups.append((key, values)) }
+        (key, values) = (line.key, makeValues())
       }
-      for accumulator in values where !accumulator.take(line.key) { throw Self.mismatch(line.member) }
-      if places.indices.contains(line.member) { places[line.member] = groups.count - 1 }
+      for index in own where !values[index].take(line.key) { throw Self.mismatch(line.member) }
+      if places.indices.contains(line.member) { places[line.member] = groups.count }
     }
+    if let key { groups.append((key, values)) }
     return groups
   }
 }
@@ -143,25 +144,73 @@ extension QueryPlan {
     return range
   }
 
-  /// Calls `body` with the items that the query finds, in any order, until `body` returns false.
-  fileprivate func forEachRecord(
-    _ answer: QueryAnswer, in catalog: Catalog, _ body: (_ number: Int, _ record: EntityRecord) -> Bool
-  ) {
+  fileprivate var hasClosure: Bool { conditions.contains(where: \.hasClosure) }
+
+  private var isLimited: Bool { source != nil || limit != nil || offset > 0 }
+
+  /// The test of each item, if all items of the kind must be read; nil if an index gives some, or they are known.
+  fileprivate func scanTest(
+    _ answer: QueryAnswer, in catalog: Catalog
+  ) -> (@Sendable (EntityRecord) -> Bool)? {
+    let indexes = Indexes(self, catalog)
+    let conjuncts = conjuncts
+    let isScan =
+      !isLimited && !answer.isKnown && !conjuncts.contains(where: { Candidates($0, indexes) != nil })
+    return isScan ? Condition.all(conjuncts).test : nil
+  }
+
+  /// The numbers of the items that the query finds, in any order.
+  fileprivate func found(_ answer: QueryAnswer, in catalog: Catalog) -> [Int] {
+    if answer.isKnown || isLimited { return answer.numbers(in: catalog) }
     var plan = self
-    let isLimited = source != nil || limit != nil || offset > 0
-    if !isLimited { plan.orders = [] }
-    if !isLimited, !answer.isKnown {
-      let indexes = Indexes(self, catalog)
-      let conjuncts = conjuncts
-      if !conjuncts.contains(where: { Candidates($0, indexes) != nil }) {
-        let test = Condition.all(conjuncts).test
-        catalog.forEachItem(ofKind: kind) { number, record in !test(record) || body(number, record) }
-        return
-      }
+    plan.orders = []
+    return plan.run(in: catalog).numbers
+  }
+}
+
+/// The groups of an aggregation while items are read.
+private struct AggregateGroups: Sendable {
+  private let path: AttributePath?
+  private let paths: [AttributePath?]
+  private let empty: [any Accumulator]
+  private var groups: [Aggregation.Group] = []
+  private var places: [ValueKey: Int] = [:]
+  /// The number of an item with a value that its property can't have.
+  private(set) var wrong: Int?
+
+  init(_ aggregation: Aggregation) {
+    path = aggregation.path
+    paths = aggregation.parts.map(\.path)
+    empty = aggregation.parts.map { $0.make() }
+    if path == nil { groups = [(.missing, empty)] }
+  }
+
+  var sorted: [Aggregation.Group] { groups.sorted { $0.key < $1.key } }
+
+  /// Takes the values of an item. Returns false if one is wrong.
+  mutating func take(_ number: Int, _ record: EntityRecord) -> Bool {
+    var place = 0
+    if let path { place = self.place(of: record.key(at: path)) }
+    for index in paths.indices {
+      let value = paths[index].map { record.key(at: $0) } ?? .missing
+      if !groups[place].values[index].take(value) { wrong = number }
     }
-    let numbers = answer.isKnown || isLimited ? answer.numbers(in: catalog) : plan.run(in: catalog).numbers
-    for (number, row) in catalog.itemTable.entities(numbers) {
-      if let row, !body(number, row.record) { return }
+    return wrong == nil
+  }
+
+  /// Takes the groups of later items.
+  mutating func take(all other: AggregateGroups) {
+    wrong = wrong ?? other.wrong
+    for group in other.groups {
+      let place = path == nil ? 0 : place(of: group.key)
+      for index in empty.indices { groups[place].values[index].takeAll(of: group.values[index]) }
     }
+  }
+
+  private mutating func place(of key: ValueKey) -> Int {
+    if let place = places[key] { return place }
+    places[key] = groups.count
+    groups.append((key, empty))
+    return groups.count - 1
   }
 }

@@ -20,7 +20,7 @@ indirect enum Condition: Sendable {
   ///
   /// A closure for many records, because copying the parts of the condition for each record would take longer than the
   /// test.
-  var test: (EntityRecord) -> Bool {
+  var test: @Sendable (EntityRecord) -> Bool {
     switch self {
     case .value(let path, let range): return { range.contains($0, at: path) }
     case .category(let category): return { (try? ItemFields($0))?.category == category }

@@ -75,21 +75,31 @@ extension ItemAggregate {
 }
 
 /// Collects the values of one attribute in a group of items.
-protocol Accumulator: AnyObject, SendableMetatype {
+protocol Accumulator: Sendable {
   /// Takes the value of an item, by its key. Returns false if the property can't have that value.
-  func take(_ key: ValueKey) -> Bool
+  mutating func take(_ key: ValueKey) -> Bool
+  /// Takes what another accumulator of the same aggregate has collected of later items.
+  mutating func take(all other: Self)
 }
 
-private final class Count: Accumulator {
-  private(set) var count = 0
-
-  func take(_ key: ValueKey) -> Bool {
-    count += 1
-    return true
+extension Accumulator {
+  mutating func takeAll(of other: any Accumulator) {
+    if let other = other as? Self { take(all: other) }
   }
 }
 
-final class Total<Sum: ExactSum>: Accumulator {
+private struct Count: Accumulator {
+  private(set) var count = 0
+
+  mutating func take(_ key: ValueKey) -> Bool {
+    count += 1
+    return true
+  }
+
+  mutating func take(all other: Count) { count += other.count }
+}
+
+struct Total<Sum: ExactSum>: Accumulator {
   private(set) var sum = Sum()
   /// How many values were added.
   private(set) var count = 0
@@ -98,10 +108,15 @@ final class Total<Sum: ExactSum>: Accumulator {
   /// - Parameter type: the type of the numbers.
   init(_ type: Any.Type) { self.type = type }
 
-  func take(_ key: ValueKey) -> Bool {
+  mutating func take(_ key: ValueKey) -> Bool {
     if key == .missing { return true }
     count += 1
     return sum.add(key)
+  }
+
+  mutating func take(all other: Total) {
+    count += other.count
+    sum.add(other.sum)
   }
 
   /// The sum, if there is one.
@@ -111,14 +126,16 @@ final class Total<Sum: ExactSum>: Accumulator {
   }
 }
 
-private final class Extreme: Accumulator {
+private struct Extreme: Accumulator {
   private(set) var best: ValueKey?
   private let end: Aggregation.End
 
   init(_ end: Aggregation.End) { self.end = end }
 
-  func take(_ key: ValueKey) -> Bool {
+  mutating func take(_ key: ValueKey) -> Bool {
     if key != .missing, best.map({ end == .first ? key < $0 : $0 < key }) ?? true { best = key }
     return true
   }
+
+  mutating func take(all other: Extreme) { if let best = other.best { _ = take(best) } }
 }

@@ -32,10 +32,14 @@ extension ItemQuery {
     _ type: Target.Type, of property: any PartialKeyPath<Model> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: [StoredItem<Target>])] {
     let path = try Model.attribute(of: property).get()
-    let rows = map { (item: $0, numbers: $0.item.record.integers(at: path).numbers) }
-    var found: [Int: StoredItem<Target>] = [:]
-    catalog.forEachItem(Set(rows.flatMap(\.numbers)).sorted()) { found[$0.id.number] = $0 }
-    return rows.map { row in (row.item, row.numbers.compactMap { found[$0] }) }
+    var (rows, all): ([(item: StoredItem<Model>, numbers: [Int])], [Int]) = ([], [])
+    for item in self {
+      let numbers = item.item.record.integers(at: path).numbers
+      rows.append((item, numbers))
+      all += numbers
+    }
+    let found = catalog.items(all, ofKind: Target.kind)
+    return rows.map { row in (row.item, row.numbers.compactMap { found[$0].map { StoredItem($0) } }) }
   }
 
   /// Each item with the items that refer to it by a property, in the order of their numbers. The property is a reference
@@ -51,45 +55,56 @@ extension ItemQuery {
     _ type: Other.Type, by property: any PartialKeyPath<Other> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: [StoredItem<Other>])] {
     let path = try Other.attribute(of: property).get()
-    var rows = map { (item: $0, included: [StoredItem<Other>]()) }
-    let numbers = rows.enumerated().map { ($1.item.id.number, $0) }
-    // A forged index may list an item twice.
-    let places = Dictionary(numbers) { first, _ in first }
-    let others = catalog.numbers(of: Other.self, referringTo: places.keys.sorted(), at: path)
-    catalog.forEachItem(others) { (other: StoredItem<Other>) in
-      for target in Set(other.item.record.integers(at: path).numbers) {
-        if let place = places[target] { rows[place].included.append(other) }
-      }
-    }
-    return rows
+    let referrers = catalog.referrers(
+      to: numbers, by: path, of: QueryPlan(Other.kind, indexed: Other.indexedPaths))
+    return zip(self, referrers).map { item, others in (item, others.map { StoredItem($0) }) }
   }
 }
 
+// Not generic over the type of the items: a generic function would look up their types for each item.
 extension Catalog {
-  /// Calls `body` with the items of a type among some numbers, in ascending order.
-  fileprivate func forEachItem<Model: CatalogItem>(_ numbers: [Int], _ body: (StoredItem<Model>) -> Void) {
-    let kind = ItemKind(Model.kind)
-    for (number, row) in itemTable.entities(numbers) {
-      if let row, kind.isKind(of: row.record) { body(StoredItem(Item(number: number, row: row))) }
+  /// The items of a kind among some numbers.
+  fileprivate func items(_ numbers: [Int], ofKind kind: String) -> [Int: Item] {
+    let kind = ItemKind(kind)
+    var items: [Int: Item] = [:]
+    for (number, row) in itemTable.entities(Set(numbers).sorted()) {
+      if let row, kind.isKind(of: row.record) { items[number] = Item(number: number, row: row) }
     }
+    return items
+  }
+
+  /// For each target, the items that refer to it by the attribute at a path, in the order of their numbers.
+  /// - Parameter plan: that of all items of the type.
+  fileprivate func referrers(to targets: [Int], by path: AttributePath, of plan: QueryPlan) -> [[Item]] {
+    var referrers = Array(repeating: [Item](), count: targets.count)
+    // A forged index may list a target twice.
+    let places = Dictionary(targets.enumerated().map { ($1, $0) }) { first, _ in first }
+    let kind = ItemKind(plan.kind)
+    for (number, row) in itemTable.entities(candidates(referringTo: targets.sorted(), by: path, of: plan)) {
+      guard let row, kind.isKind(of: row.record) else { continue }
+      let numbers = row.record.integers(at: path).numbers
+      for target in numbers.count < 2 ? numbers : Array(Set(numbers)) {
+        if let place = places[target] { referrers[place].append(Item(number: number, row: row)) }
+      }
+    }
+    return referrers
   }
 
   /// The numbers of items, among them all of a type that refer to one of these targets by the attribute at a path.
-  /// - Parameter targets: in ascending order.
-  fileprivate func numbers<Model: CatalogItem>(
-    of type: Model.Type, referringTo targets: [Int], at path: AttributePath
+  private func candidates(
+    referringTo targets: [Int], by path: AttributePath, of plan: QueryPlan
   ) -> [Int] {
     reads?.note(all: .item)
-    let isRuled = rules(ofKind: Model.kind).contains { rule in
+    let isRuled = rules(ofKind: plan.kind).contains { rule in
       if case .reference = rule.form { rule.paths == [path] } else { false }
     }
     if isRuled { return Set(itemsByReference.lines(ofGroups: targets).map(\.member)).sorted() }
-    var plan = QueryPlan(Model.kind, indexed: Model.indexedPaths)
     if Indexes(plan, self)[path] != nil {
+      var plan = plan
       let ranges = targets.map { ValueRange.equal(to: .integer(Int64($0))) }
       plan.conditions = [.any((ranges + ranges.map { .containing($0) }).map { .value(path, $0) })]
       return plan.run(in: self).numbers
     }
-    return Array(contents.numbers(ofKind: Model.kind))
+    return Array(contents.numbers(ofKind: plan.kind))
   }
 }

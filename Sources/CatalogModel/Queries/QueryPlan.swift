@@ -137,8 +137,25 @@ struct QueryPlan: Sendable {
       work.lineCount = numbers.count
       return numbers
     }
-    var selection = Selection(orders, needed: needed)
     let test = Condition.all(conditions).test
+    if orders.isEmpty, limit == nil, !conditions.contains(where: \.hasClosure),
+      let (parts, lineCount) = catalog.mapParts(
+        ofKind: kind,
+        { forEachItem in
+          var (numbers, recordCount) = ([Int](), 0)
+          forEachItem { number, record in
+            recordCount += 1
+            if test(record) { numbers.append(number) }
+            return true
+          }
+          return (numbers, recordCount)
+        })
+    {
+      work.lineCount = lineCount
+      work.recordCount = parts.reduce(0) { $0 + $1.1 }
+      return parts.flatMap(\.0)
+    }
+    var selection = Selection(orders, needed: needed)
     (work.lineCount, work.recordCount) = catalog.forEachItem(ofKind: kind) { number, record in
       !test(record) || selection.take(number, record)
     }
