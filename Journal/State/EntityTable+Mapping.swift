@@ -13,14 +13,18 @@ extension EntityTable {
     }
   }
 
-  /// Transforms all entities in parts, in the order of their numbers, on two threads.
-  /// - Returns: nil if that takes no less time than one thread: if there are few entities, if layers have some, which two
-  ///   threads read in any case, or if no second thread is free.
+  /// Whether two threads read all records in less time than one: if there are many, and no layers, which two threads
+  /// read in any case.
+  package var isLongInMemory: Bool {
+    // A forged event may have any number, and then most parts would be empty.
+    base == nil && count >= 1 << 14 && highest / count < Self.manyShare
+  }
+
+  /// Transforms all entities of a table without layers in parts, in the order of their numbers, on two threads.
+  /// - Returns: nil if no second thread is free.
   package func mapParts<Output: Sendable>(
     _ transform: @escaping @Sendable (Part) -> Output
   ) -> [Output]? {
-    // A forged event may have any number, and then most parts would be empty.
-    guard base == nil, count >= 1 << 14, highest / count < Self.manyShare else { return nil }
     let (rows, highest, length) = (rows, highest, 1 << 12)
     var start = 1
     let ahead = ReadAhead { () -> Part? in

@@ -27,20 +27,13 @@ struct Aggregation {
     if let groups = try covered(plan, in: catalog) { return groups }
     var groups = AggregateGroups(self)
     if let test = plan.scanTest(answer, in: catalog) {
-      if let parts = plan.hasClosure
-        ? nil
-        : catalog.mapParts(
-          ofKind: plan.kind,
-          { [groups] forEachItem in
-            var groups = groups
-            forEachItem { !test($1) || groups.take($0, $1) }
-            return groups
-          })
-      {
-        for part in parts.outputs { groups.take(all: part) }
-      } else {
-        catalog.forEachItem(ofKind: plan.kind) { !test($1) || groups.take($0, $1) }
+      let none = groups
+      let found = catalog.mapItems(ofKind: plan.kind, isConcurrent: !plan.hasClosure) { forEachItem in
+        var groups = none
+        forEachItem { !test($1) || groups.take($0, $1) }
+        return groups
       }
+      for part in found.outputs { groups.take(all: part) }
     } else {
       for (number, row) in catalog.itemTable.entities(plan.found(answer, in: catalog)) {
         if let row, !groups.take(number, row.record) { break }
@@ -143,8 +136,6 @@ extension QueryPlan {
     }
     return range
   }
-
-  fileprivate var hasClosure: Bool { conditions.contains(where: \.hasClosure) }
 
   private var isLimited: Bool { source != nil || limit != nil || offset > 0 }
 

@@ -50,21 +50,37 @@ extension Catalog {
     return (lineCount, recordCount)
   }
 
-  /// Transforms all items in parts, in the order of their numbers, on two threads. The function that `transform` gets
-  /// calls its argument with the items of the kind in that part, until it returns false.
-  /// - Returns: the results, and how many lines of the index by kind were read; nil if two threads would not save time.
-  func mapParts<Output: Sendable>(
-    ofKind kind: String,
+  /// Transforms the items of a kind in parts, in the order of their numbers, on two threads if that saves time.
+  /// - Parameters:
+  ///   - isConcurrent: false if all must happen on the caller's thread, as closures of an app.
+  ///   - transform: gets a function that calls its argument with the items of a part, until it returns false.
+  /// - Returns: the results, and how many lines of the index by kind and how many records were read.
+  func mapItems<Output: Sendable>(
+    ofKind kind: String, isConcurrent: Bool,
     _ transform: @escaping @Sendable (_ forEachItem: ((Int, EntityRecord) -> Bool) -> Void) -> Output
-  ) -> (outputs: [Output], lineCount: Int)? {
-    let few = itemCount / EntityTable.manyShare
-    let lineCount = contents.numbers(ofKind: kind).prefix(few + 1).reduce(0) { count, _ in count + 1 }
-    guard lineCount > few else { return nil }
-    let kind = ItemKind(kind)
-    let outputs = itemTable.mapParts { part in
-      transform { body in part.forEachRecord { !kind.isKind(of: $1) || body($0, $1) } }
+  ) -> (outputs: [Output], lineCount: Int, recordCount: Int) {
+    if isConcurrent, itemTable.isLongInMemory {
+      let few = itemCount / EntityTable.manyShare
+      let lineCount = contents.numbers(ofKind: kind).prefix(few + 1).reduce(0) { count, _ in count + 1 }
+      let kind = ItemKind(kind)
+      let parts =
+        lineCount <= few
+        ? nil
+        : itemTable.mapParts { part in
+          var recordCount = 0
+          let output = transform { body in
+            part.forEachRecord { number, record in
+              recordCount += 1
+              return !kind.isKind(of: record) || body(number, record)
+            }
+          }
+          return (output: output, recordCount: recordCount)
+        }
+      if let parts { return (parts.map(\.output), lineCount, parts.reduce(0) { $0 + $1.recordCount }) }
     }
-    return outputs.map { ($0, lineCount) }
+    var (lineCount, recordCount) = (0, 0)
+    let output = transform { (lineCount, recordCount) = forEachItem(ofKind: kind, $0) }
+    return ([output], lineCount, recordCount)
   }
 }
 

@@ -33,6 +33,8 @@ struct QueryPlan: Sendable {
     return all.filter { !$0.hasClosure } + all.filter(\.hasClosure)
   }
 
+  var hasClosure: Bool { conditions.contains(where: \.hasClosure) }
+
   /// How many items must be found, including those that are skipped.
   private var needed: Int {
     guard let limit else { return .max }
@@ -138,22 +140,17 @@ struct QueryPlan: Sendable {
       return numbers
     }
     let test = Condition.all(conditions).test
-    if orders.isEmpty, limit == nil, !conditions.contains(where: \.hasClosure),
-      let (parts, lineCount) = catalog.mapParts(
-        ofKind: kind,
-        { forEachItem in
-          var (numbers, recordCount) = ([Int](), 0)
-          forEachItem { number, record in
-            recordCount += 1
-            if test(record) { numbers.append(number) }
-            return true
-          }
-          return (numbers, recordCount)
-        })
-    {
-      work.lineCount = lineCount
-      work.recordCount = parts.reduce(0) { $0 + $1.1 }
-      return parts.flatMap(\.0)
+    if orders.isEmpty, limit == nil {
+      let found = catalog.mapItems(ofKind: kind, isConcurrent: !hasClosure) { forEachItem in
+        var numbers: [Int] = []
+        forEachItem { number, record in
+          if test(record) { numbers.append(number) }
+          return true
+        }
+        return numbers
+      }
+      (work.lineCount, work.recordCount) = (found.lineCount, found.recordCount)
+      return Array(found.outputs.joined())
     }
     var selection = Selection(orders, needed: needed)
     (work.lineCount, work.recordCount) = catalog.forEachItem(ofKind: kind) { number, record in
