@@ -124,7 +124,9 @@ let package = Package(
       name: "ClubModel", dependencies: ["CatalogModel", "Journaling", "TestSupport"], path: "Tests/ClubModel"),
     .executableTarget(
       name: "DocumentedCode",
-      dependencies: ["CatalogModel", "JournalMaintenance", "JournalServer", "PostgresLog"],
+      dependencies: [
+        "InMemoryJournals", "CatalogModel", "JournalMaintenance", "JournalServer", "PostgresLog",
+      ],
       path: "Tests/DocumentedCode"),
     .executableTarget(
       name: "CrashChild",

@@ -17,6 +17,7 @@ import Testing
     "Documentation/Migrations.md": nil,
     "Documentation/Undo.md": nil,
     "Documentation/Queries.md": nil,
+    "Documentation/Comparison.md": nil,
   ])
   func theProgramOfAPageAndItsSessionsPrintWhatThePageSays(_ page: String, _ output: String?) throws {
     try withTemporaryFolder { folder in

@@ -7,5 +7,6 @@ case "Documentation/Uniqueness.md": try uniqueness()
 case "Documentation/Migrations.md": try runMigrations()
 case "Documentation/Queries.md": try queries()
 case "Documentation/Undo.md": try undoInAMenu()
+case "Documentation/Comparison.md": try await comparison()
 default: fatalError("usage: DocumentedCode PAGE")
 }
