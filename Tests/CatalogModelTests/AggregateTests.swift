@@ -10,7 +10,8 @@ import Testing
 @Suite(.disabled(if: TestLength.isUnderSanitizer)) struct AggregateTests {
   private typealias Sales = [(id: Int, sale: IndexedSale)]
 
-  @Test(arguments: [(150, 12), (4_300, 2)])
+  // The last size is large enough for two threads.
+  @Test(arguments: [(150, 12), (4_300, 2), (20_000, 1)])
   func aggregatesAndJoinsAnswerAsLoopsDo(size: Int, rounds: Int) throws {
     var random = SeededGenerator()
     var history = CatalogHistory()
