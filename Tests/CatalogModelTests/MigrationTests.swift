@@ -37,11 +37,8 @@ private struct NewBook: CatalogItem {
 struct MigrationTests {
   private struct Failed: Error {}
 
-  private let rename = Migration("title is name") { draft in
-    for item in draft.state.items(ofKind: "book") {
-      guard let title = item["title"] else { continue }
-      try draft.updateItem(item.id, set: ["name": title], remove: ["title"])
-    }
+  private let rename = Migration("title is name") {
+    try $0.renameAttribute("title", to: "name", ofKind: "book")
   }
   private let retype = Migration("pages are numbers", isBreaking: true) { draft in
     for item in draft.state.items(ofKind: "book") {
@@ -93,6 +90,22 @@ struct MigrationTests {
   }
 
   /// Each version of an app changes its own attributes and keeps those of the others, whichever opened the journal before.
+  @Test func anAttributeIsNotRenamedToOneThatAnItemHas() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { draft in
+      try draft.addItem(kind: "book", attributes: ["title": .string("Dune")])
+      try draft.addItem(kind: "book", attributes: ["title": .string("Emma"), "name": .null])
+      try draft.addItem(kind: "film", attributes: ["title": .string("Brazil")])
+    }
+    let error = #expect(throws: JournalError.self) { try journal.migrate([rename]) }
+    #expect(error?.code == .wrongUse && error?.message == "item:2 has both title and name")
+    #expect(journal.head.revision == 1)
+    try journal.commit { try $0.updateItem(2, remove: ["name"]) }
+    try journal.migrate([rename])
+    #expect(journal.state.items(ofKind: "book").map { $0["name"]?.string } == ["Dune", "Emma"])
+    #expect(journal.state.item(3)?["title"]?.string == "Brazil")
+  }
+
   @Test func yesterdaysTodaysAndTomorrowsAppsOpenOneJournalInAnyOrder() throws {
     struct Yesterday: CatalogItem {
       static let kind = "note"

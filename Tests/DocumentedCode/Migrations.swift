@@ -5,12 +5,7 @@ import Foundation
 
 let migrations = [
   // A rename.
-  Migration("fullName is name") { draft in
-    for item in draft.state.items(ofKind: "person") {
-      guard let name = item["fullName"] else { continue }
-      try draft.updateItem(item.id, set: ["name": name], remove: ["fullName"])
-    }
-  },
+  Migration("fullName is name") { try $0.renameAttribute("fullName", to: "name", ofKind: "person") },
   // A split, which an older app would undo.
   Migration("name is first and last", isBreaking: true) { draft in
     for item in draft.state.items(ofKind: "person") {

@@ -4,12 +4,7 @@ import CBOR
 ///
 /// ```swift
 /// try journal.migrate([
-///   Migration("titles are names") { draft in
-///     for item in draft.state.items(ofKind: "book") {
-///       guard let title = item["title"] else { continue }
-///       try draft.updateItem(item.id, set: ["name": title], remove: ["title"])
-///     }
-///   }
+///   Migration("titles are names") { try $0.renameAttribute("title", to: "name", ofKind: "book") },
 /// ])
 /// ```
 /// Past states stay as they were. To read them, declare a type of the same kind for the old form, and convert its
@@ -32,6 +27,24 @@ public struct Migration: Sendable {
     self.name = name
     self.isBreaking = isBreaking
     self.body = body
+  }
+}
+
+extension Draft where State == Catalog {
+  /// Renames an attribute of all items of a kind. Items without it stay as they are.
+  /// - Throws: `JournalError` with code `wrongUse` if an item already has an attribute of the new name; other codes as
+  ///   ``updateItem(_:set:remove:)``.
+  /// - Complexity: O(n) in the items of the kind.
+  public mutating func renameAttribute(
+    _ name: String, to newName: String, ofKind kind: String
+  ) throws(JournalError) {
+    for item in state.items(ofKind: kind) {
+      guard let value = item[name] else { continue }
+      guard item[newName] == nil else {
+        throw JournalError(.wrongUse, "\(item.id) has both \(name) and \(newName)")
+      }
+      try updateItem(item.id, set: [newName: value], remove: [name])
+    }
   }
 }
 
