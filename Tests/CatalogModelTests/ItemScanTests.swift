@@ -177,6 +177,19 @@ import Testing
     }
   }
 
+  /// It read on for 20 ms, to count the items, whose number is known.
+  @Test func aPageOfAllItemsReadsNoFurtherItem() throws {
+    let journal = try CatalogJournal.inMemory()
+    try journal.commit { draft in for _ in 0..<3000 { try draft.addItem(kind: "book") } }
+    var scan = ItemScan(ItemSearch(), in: journal.state)
+    for count in [20, 50] {
+      scan.advance(toward: count, atMost: .seconds(60))
+      #expect(scan.page(offset: 0, limit: .max).count == count)
+      #expect(scan.isComplete && scan.total == 3000)
+    }
+    try journal.close()
+  }
+
   /// The clock is read after fewer items if their texts are long.
   @Test(arguments: [false, true]) func aStepTakesFewItemsWithLongTexts(isInOrder: Bool) throws {
     let journal = try CatalogJournal.inMemory()

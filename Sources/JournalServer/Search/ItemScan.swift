@@ -144,11 +144,14 @@ struct ItemScan: Sendable {
       selection = Selection(orders, needed: needed)
       (next, matchCount, isAtEnd, numbers) = (0, 0, false, [])
     }
+    let countsEverything = countsEverything
     if isAtEnd || countsEverything && numbers.count >= count { return }
     let enough = orders.isEmpty && numbers.count < count ? count : .max
     var readings = ClockReadings()
     func isOver() -> Bool {
-      readings.isDue() && clock.now - start >= (numbers.count >= enough ? min(Self.countingTime, time) : time)
+      if countsEverything, numbers.count >= enough { return true }
+      return readings.isDue()
+        && clock.now - start >= (numbers.count >= enough ? min(Self.countingTime, time) : time)
     }
     switch source {
     case .everything:
