@@ -82,13 +82,13 @@ import Foundation
   }
 
   func entry(journal: JournalID, _ upcast: EventUpcast) throws(JournalError) -> Entry {
-    let header = try header()
+    let (header, digest) = try headerAndDigest(journal: journal)
     let annotation = try annotation()
     return Entry(
       revision: revision, date: header.date.date, clockDate: header.clockDate.date,
       author: annotation?.author ?? "", note: annotation?.note ?? "", metadata: annotation?.metadata ?? [:],
       isAnnotationErased: annotation == nil, schemaVersion: header.schemaVersion,
-      previousDigest: header.previousDigest, digest: try digest(journal: journal),
+      previousDigest: header.previousDigest, digest: digest,
       events: try allEvents(upcast))
   }
 

@@ -132,6 +132,13 @@ extension JournalAPI {
     let order = parameters.text("order") ?? "newest"
     guard ["newest", "oldest"].contains(order) else { throw APIError.wrongUse("order is newest or oldest") }
     let isNewestFirst = order == "newest"
+    let isFiltered = author != nil || note != nil
+    /// Without a filter, the cursor fetches no more entries than are listed.
+    func cursor(_ range: ClosedRange<Revision>, _ count: Int) -> EntryCursor {
+      let (first, last) = (range.lowerBound, range.upperBound)
+      let part = isNewestFirst ? max(first, last - count + 1)...last : first...min(last, first + count - 1)
+      return journal.entries(isFiltered ? range : part, newestFirst: isNewestFirst)
+    }
     return try .json { writer in
       writer.member("newest", journal.head.revision)
       var unreadable: [APIError] = []
@@ -139,7 +146,7 @@ extension JournalAPI {
       var seen = 0
       try writer.array("entries") { writer in
         var count = 0
-        var cursor = journal.entries(rest, newestFirst: isNewestFirst)
+        var entries = rest.map { cursor($0, limit) }
         // A filter with few matches stops after 100,000 entries, and the client continues from there.
         while let range = rest, count < limit, seen < 100_000, writer.hasRoom {
           seen += 1
@@ -148,7 +155,7 @@ extension JournalAPI {
             range.count == 1
             ? nil : isNewestFirst ? range.lowerBound...revision - 1 : revision + 1...range.upperBound
           do {
-            guard let entry = try cursor.next() else { break }
+            guard let entry = try entries?.next() else { break }
             if author.map({ entry.author.lowercased().contains($0) }) ?? true,
               note.map({ entry.note.lowercased().contains($0) }) ?? true
             {
@@ -161,7 +168,7 @@ extension JournalAPI {
             error.revision = revision
             unreadable.append(error)
             count += 1
-            if let rest { cursor = journal.entries(rest, newestFirst: isNewestFirst) }
+            if let rest, count < limit { entries = cursor(rest, limit - count) }
           }
         }
       }
