@@ -120,19 +120,26 @@ private final class Connection {
     guard unsafe send(descriptor, &bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
       throw PeerFailure("the request can't be sent")
     }
-    var head = ""
+    var hasHead = false
     var missing = 1
     while missing > 0 {
       let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
       guard count > 0 else { throw PeerFailure("the answer ends early") }
-      if !head.isEmpty {
+      if hasHead {
         missing -= count
         continue
       }
-      head = String(decoding: buffer[..<count], as: UTF8.self)
-      guard head.hasPrefix("HTTP/1.1 200"), let end = buffer[..<count].firstRange(of: Array("\r\n\r\n".utf8)),
-        let length = head.lowercased().firstMatch(of: /content-length: *([0-9]+)/).flatMap({ Int($0.1) })
-      else { throw PeerFailure("an unexpected answer: \(head.prefix(200))") }
+      // Only the head is searched, because a search of the whole answer would be measured too.
+      guard let end = buffer[..<count].firstRange(of: Array("\r\n\r\n".utf8)) else {
+        throw PeerFailure("the head of the answer comes in parts")
+      }
+      let head = buffer[..<end.upperBound]
+      guard head.starts(with: "HTTP/1.1 200".utf8),
+        let name = head.firstRange(of: Array("Content-Length: ".utf8)),
+        let length = Int(
+          String(decoding: head[name.upperBound...].prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self))
+      else { throw PeerFailure("an unexpected answer: \(String(decoding: head.prefix(200), as: UTF8.self))") }
+      hasHead = true
       missing = end.upperBound + length - count
     }
   }
