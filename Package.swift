@@ -46,7 +46,7 @@ let package = Package(
       dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "PropertyLists", "Locks"],
       path: "Journal"),
     .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables", "Locks", "SHA256"]),
-    // A search over entities of all kinds, which only tools need.
+    // Searches over entities of all kinds and all times. Most apps search items of one type as they are now.
     .target(name: "EntitySearch", dependencies: ["CatalogModel", "Journaling", "CBOR"]),
     // JSON of values and of catalogs, for the tools and the server. An app with a catalog does not compile it.
     .target(name: "JSON", dependencies: ["EntitySearch", "CatalogModel", "Journaling", "CBOR"]),
@@ -125,7 +125,7 @@ let package = Package(
     .executableTarget(
       name: "DocumentedCode",
       dependencies: [
-        "InMemoryJournals", "CatalogModel", "JournalMaintenance", "JournalServer", "PostgresLog",
+        "InMemoryJournals", "CatalogModel", "EntitySearch", "JournalMaintenance", "JournalServer", "PostgresLog",
       ],
       path: "Tests/DocumentedCode"),
     .executableTarget(

@@ -64,6 +64,8 @@ public struct FoundEntity: Sendable {
   public let record: EntityRecord
   /// The revision that deleted the entity, or nil if the entity exists.
   public let deleted: Revision?
+  /// The periods in which the entity matched; empty unless `findEver(_:asOf:_:)` has found it.
+  public package(set) var periods: [MatchPeriod] = []
 
   /// The value of an attribute, of a field such as `@kind`, or at a path such as `name.common`; nil if the entity has none.
   package subscript(part: String) -> FieldValue? { Catalog.part(named: part, of: record, entity.kind) }
@@ -113,7 +115,7 @@ extension Journal where State == Catalog {
     }
   }
 
-  private func deletedEntity(_ entity: EntityKey, upTo point: Revision) throws -> FoundEntity? {
+  func deletedEntity(_ entity: EntityKey, upTo point: Revision) throws -> FoundEntity? {
     guard let last = try history(of: entity, asOf: .revision(point), limit: 1).first,
       let record = last.before
     else { return nil }

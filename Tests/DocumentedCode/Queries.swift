@@ -1,6 +1,7 @@
 // Kept as the page shows it.
 // swift-format-ignore-file
 import CatalogModel
+import EntitySearch
 import Foundation
 
 struct Club: CatalogItem {
@@ -55,4 +56,7 @@ func queries() throws {
     print(try draft.state.items(Member.self).sum(\.fee))
   }
   print(try journal.state(asOf: .head(back: 1)).items(Member.self).sum(\.fee))
+  let periods = try journal.periods(of: ItemID<Member>(3), where: \.fee >= 20)
+  print(periods.count, periods.first?.start.author ?? "never", periods.totalTime() < 3600)
+  print(try journal.periods(where: \Member.fee >= 20).map(\.item))
 }

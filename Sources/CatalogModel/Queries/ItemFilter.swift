@@ -26,6 +26,13 @@ public struct ItemFilter<Model: CatalogItem>: Sendable {
     self.init(property) { .value($0, range) }
   }
 
+  /// Tests whether a record is that of an item of the type, for which the filter holds.
+  /// - Throws: `JournalError` with code `wrongUse` if a key path leads to no attribute.
+  package func test() throws(JournalError) -> (EntityRecord) -> Bool {
+    let (scope, test) = (IndexScope(itemsOfKind: Model.kind), try condition.get().test)
+    return { scope.lists($0) && test($0) }
+  }
+
   /// Items in which a text begins with these bytes. "so" is no prefix of "Soup"; ``contains(_:ignoringCase:)`` ignores
   /// case.
   public static func prefix(_ property: any KeyPath<Model, String> & Sendable, _ text: String) -> ItemFilter {

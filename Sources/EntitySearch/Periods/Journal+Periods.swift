@@ -1,0 +1,142 @@
+public import CatalogModel
+public import Journaling
+
+extension Journal where State == Catalog {
+  /// The periods in which an item matched a filter, the oldest first: `journal.periods(of: deal, where: \.stage == .lead)`.
+  ///
+  /// `first` and `last` are the first and the last period, and `count` is how often the item came to match.
+  /// `totalTime(from:until:)` is how long it matched in all. An item does not match while it is
+  /// deleted or of another kind. What was erased matches nothing, and a pruned history begins with the state at the
+  /// point of pruning.
+  ///
+  /// The call reads the log, as `history(of:asOf:limit:)` does. In an app, make it in `read`.
+  /// - Parameters:
+  ///   - item: the item, which may be deleted.
+  ///   - filter: the condition.
+  ///   - selector: the point in time up to which the history is read.
+  /// - Throws: `JournalError`: `wrongUse` if a key path of the filter leads to no attribute, otherwise as
+  ///   `history(of:asOf:limit:)`.
+  /// - Complexity: O(h) reads of the log for the h events of the item, whatever the size of the journal.
+  public func periods<Model>(
+    of item: ItemID<Model>, where filter: ItemFilter<Model>, asOf selector: RevisionSelector = .head()
+  ) throws -> [MatchPeriod] { try matchPeriods(of: item.entity, filter.test(), asOf: selector) }
+
+  /// The periods in which an entity of any kind matched a query, the oldest first, as ``periods(of:where:asOf:)`` for
+  /// items of a type.
+  public func periods(
+    of entity: EntityKey, where query: EntityQuery, asOf selector: RevisionSelector = .head()
+  ) throws -> [MatchPeriod] { try matchPeriods(of: entity, { query.matches(entity, $0) }, asOf: selector) }
+
+  /// All items that ever matched a filter, with their periods, in the order of their numbers.
+  ///
+  /// Items that were deleted since are among them.
+  /// - Parameters:
+  ///   - filter: the condition: `\Deal.stage == .lead`.
+  ///   - selector: the point in time up to which the histories are read.
+  /// - Throws: `JournalError`, as ``periods(of:where:asOf:)`` does.
+  /// - Complexity: that of ``findEver(_:asOf:_:)``.
+  public func periods<Model>(
+    where filter: ItemFilter<Model>, asOf selector: RevisionSelector = .head()
+  ) throws -> [(item: ItemID<Model>, periods: [MatchPeriod])] {
+    var found: [(item: ItemID<Model>, periods: [MatchPeriod])] = []
+    let test = try filter.test()
+    func matches(_ entity: EntityKey, _ record: EntityRecord) -> Bool { test(record) }
+    try forEachMatch(of: [.item], upTo: revision(at: selector), where: matches) {
+      found.append((ItemID($0.entity.number), $0.periods))
+      return true
+    }
+    return found
+  }
+
+  /// Calls `body` with each entity that ever matched a query, in the order of kinds and numbers, until `body` returns
+  /// false. Entities that were deleted since are among them, with their last records.
+  /// - Parameters:
+  ///   - selector: the point in time up to which the histories are read.
+  /// - Throws: `JournalError` with code `notFound` if the selector names no point in time, and the errors of `body`.
+  /// - Complexity: O(h) reads of the log if the query names an entity with h events; otherwise one pass over the n
+  ///   entries of the log for about each 64 MiB of records. If fewer than n / 64 entities of the kind were ever added,
+  ///   the history of each is read instead.
+  public func findEver(
+    _ query: EntityQuery, asOf selector: RevisionSelector = .head(), _ body: (FoundEntity) throws -> Bool
+  ) throws {
+    let point = try revision(at: selector)
+    if let named = query.namedEntity {
+      if let found = try everFound(named, upTo: point, where: query.matches) { _ = try body(found) }
+    } else {
+      try forEachMatch(of: query.entityKinds, upTo: point, where: query.matches, body)
+    }
+  }
+
+  /// Calls `body` with each entity that ever matched, in the order of kinds and numbers, until `body` returns false.
+  /// - Parameter byteLimit: about how many bytes of records a pass over the log holds.
+  func forEachMatch(
+    of kinds: [EntityKind], upTo point: Revision, byteLimit: Int = 64 << 20,
+    where matches: @escaping (EntityKey, EntityRecord) -> Bool, _ body: (FoundEntity) throws -> Bool
+  ) throws {
+    let tables = state.tables
+    let candidates = kinds.map { (kind: $0, highest: tables[Int($0.rawValue)].highest) }
+    // Following a history back takes much longer for each event than reading the log in order does.
+    if candidates.reduce(0, { $0 + $1.highest }) < (point - (base?.revision ?? 0)) / 64 {
+      for (kind, highest) in candidates {
+        for number in stride(from: 1, through: highest, by: 1) {
+          let entity = EntityKey(kind: kind, number: number)
+          if let found = try everFound(entity, upTo: point, where: matches), try !body(found) { return }
+        }
+      }
+      return
+    }
+    var start: EntityKey?
+    repeat {
+      let pass = try settled {
+        var pass = EverPass(of: kinds, from: start, byteLimit: byteLimit, where: matches)
+        try pass.run(over: self, upTo: point)
+        return pass
+      }
+      for found in pass.found where try !body(found) { return }
+      start = pass.end
+    } while start != nil
+  }
+
+  private func everFound(
+    _ entity: EntityKey, upTo point: Revision, where matches: (EntityKey, EntityRecord) -> Bool
+  ) throws -> FoundEntity? {
+    let periods = try matchPeriods(of: entity, { matches(entity, $0) }, asOf: .revision(point))
+    guard !periods.isEmpty else { return nil }
+    let row = try self.entity(entity, asOf: .revision(point))
+    var found =
+      try row.map { FoundEntity(entity: entity, record: $0.record, deleted: nil) }
+      ?? deletedEntity(entity, upTo: point)
+    found?.periods = periods
+    return found
+  }
+
+  private func matchPeriods(
+    of entity: EntityKey, _ test: (EntityRecord) -> Bool, asOf selector: RevisionSelector
+  ) throws -> [MatchPeriod] {
+    try settled {
+      // The entries since which the entity matches or does not match, newest first.
+      var turns: [(matches: Bool, border: MatchPeriod.Border)] = []
+      var next = try revision(at: selector)
+      while next > 0 {
+        // In parts, so that memory holds only some of the versions.
+        let part = try history(of: entity, asOf: .revision(next), limit: .max, byteLimit: 16 << 20)
+        for change in part {
+          let isMatch = change.after.map(test) ?? false
+          if turns.last?.matches == isMatch { turns.removeLast() }
+          turns.append((isMatch, MatchPeriod.Border(change)))
+        }
+        next = part.last?.previous ?? 0
+      }
+      return turns.reversed().reduce(into: []) { $0.add($1.matches, since: $1.border) }
+    }
+  }
+}
+
+extension EntityQuery {
+  /// The kinds of the entities that can match. An item may have the name of another kind as its own kind.
+  fileprivate var entityKinds: [EntityKind] {
+    if categories != nil { return [.item] }
+    guard let kind else { return Catalog.entityKinds }
+    return Catalog.entityKinds.filter { $0 == .item || Catalog.kindName(of: $0) == kind }
+  }
+}
