@@ -1,4 +1,5 @@
 package import CatalogModel
+package import EntitySearch
 package import Foundation
 
 /// An entry or a part of an entry, with the date, author and note of the entry.
@@ -43,3 +44,4 @@ extension Entry: Attributed {}
 extension EntityChange: Attributed {}
 extension Blame: Attributed {}
 extension LaterEdit: Attributed {}
+extension MatchPeriod.Border: Attributed {}

@@ -87,7 +87,25 @@ extension Blame {
 }
 
 extension FoundEntity {
-  package var json: JSONObject { ["entity": Catalog.name(of: entity), "label": label, "kind": kind] }
+  package var json: JSONObject {
+    [
+      "entity": Catalog.name(of: entity), "label": label, "kind": kind,
+      "periods": ifAny(periods.isEmpty ? nil : periods.map(\.json)),
+    ]
+  }
+}
+
+extension MatchPeriod {
+  fileprivate var json: JSONObject { ["start": start.json, "end": end?.json] }
+}
+
+extension MatchPeriod.Border {
+  fileprivate var json: JSONObject {
+    [
+      "revision": revision, .members: JSONObject.attribution(of: self),
+      "pruned": ifAny(isPruned ? true : nil),
+    ]
+  }
 }
 
 extension Catalog.Tag {

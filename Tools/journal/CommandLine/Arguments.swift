@@ -93,4 +93,17 @@ struct Arguments {
     }
     return number
   }
+
+  /// The value of an option as a length of time in seconds: `45s`, `30m`, `12h`, `3d` or `2w`; nil if the option was not
+  /// given.
+  /// - Throws: ``Failure`` with ``ExitCode/wrongUse`` if the value is anything else.
+  func seconds(_ name: String) throws(Failure) -> Double? {
+    guard let text = value(name) else { return nil }
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()), number >= 0 else {
+      throw Failure.wrongUse(
+        "\(name) needs a time such as 45s, 30m, 12h, 3d or 2w, not \"\(text.printable)\"")
+    }
+    return Double(number) * unit
+  }
 }

@@ -24,7 +24,7 @@ final class LogPrinter {
     revision.width = String(widestRevision).count
     table = TextTable(
       [
-        revision, TextTable.Column(title: terminal.dateTitle, width: 19),
+        revision, TextTable.Column(title: terminal.dateTitle(), width: 19),
         TextTable.Column(title: "AUTHOR", width: authorWidth),
         TextTable.Column(title: "CHANGES", width: 12, style: .faint), .text("NOTE"),
       ], sampleCount: 0, isCut: !arguments.has("--full"), terminal)

@@ -83,7 +83,8 @@ final class Terminal {
     return (minutes < 0 ? "-" : "+") + parts.joined(separator: ":")
   }
 
-  var dateTitle: String { isLocal ? "DATE (LOCAL)" : "DATE (UTC)" }
+  /// The title of a column with dates.
+  func dateTitle(_ name: String = "DATE") -> String { "\(name) \(isLocal ? "(LOCAL)" : "(UTC)")" }
 
   func line(_ text: String = "") throws {
     progress.clear()

@@ -115,5 +115,5 @@ extension TextTable.Column {
   static func flexible(_ title: String) -> Self { Self(title: title, isFlexible: true) }
   static func number(_ title: String) -> Self { Self(title: title, isRight: true) }
   static var revision: Self { Self(title: "REVISION", isRight: true, style: .yellow) }
-  static func date(_ terminal: Terminal) -> Self { text(terminal.dateTitle) }
+  static func date(_ terminal: Terminal) -> Self { text(terminal.dateTitle()) }
 }

@@ -15,10 +15,18 @@ enum Find: ListingVerb {
     FIELD is an attribute, a path such as name.common, or a field such as @category, and FIELDS are several of them,
     separated by commas. Entities without a value come first in an order, and have a group of their own.
 
+    --ever finds the entities that matched at some time, up to --at: when first and last, how often, and for how long in
+    all. They may have been changed or deleted since. The time of one that still matches is counted until --at or now. In a
+    pruned history, the state that it begins with is the first.
+
     Arguments: JOURNAL
     [TEXT]: part of a label or of a text, or an entity's name
     [--kind KIND], [--category C], [--where FIELD=VALUE]…, [--at SELECTOR]
     [--deleted]: search deleted entities
+    [--ever]: search all past states of all entities
+    [--first]: like --ever, in the order in which they first matched
+    [--longer TIME]: like --ever, only what matched for longer than TIME in all: 45s, 30m, 12h, 3d or 2w
+    [--since SELECTOR]: like --ever, only what matched at that point or later, and only its time since then
     [--fields FIELDS]: also print these
     [--order FIELDS]: sort by these; downwards by one with a - before it
     [--count]: print only how many entities there are
@@ -32,6 +40,10 @@ enum Find: ListingVerb {
     $ journal find Books.journal --kind book --fields stars --order -stars -n 10  # the ten best books
     $ journal find Books.journal --kind book --group author --sum pages  # how many books and pages of each author
     $ journal find Books.journal --deleted --at yesterday  # entities that had been deleted by then
+    $ journal find Books.journal --where stars=5 --ever  # what ever had five stars, and when
+    $ journal find Books.journal --where stars=5 --first -n 1  # what had them first
+    $ journal find Books.journal --where stars=5 --longer 3d --since 2026-01-01  # what had them for more than three days
+      of this year
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -40,16 +52,24 @@ enum Find: ListingVerb {
     let query = try arguments.query(journal, text: arguments.value("TEXT"), asOf: point)
     let isDeleted = arguments.has("--deleted")
     let values = FoundValues(journal, revision: try journal.revision(at: point), terminal)
-    let output = try output(arguments, values, try journal.state(asOf: point))
+    let periods = try FoundPeriods(arguments, journal)
+    let output = try output(arguments, values, try journal.state(asOf: point), periods)
     var isEmpty = true
-    try journal.find(query, asOf: point, deleted: isDeleted) { found in
+    func add(_ found: FoundEntity) throws -> Bool {
       isEmpty = false
       return try output.add(found)
+    }
+    if let periods {
+      try journal.findEver(query, asOf: point) { try periods.counted(of: $0).map(add) ?? true }
+    } else {
+      try journal.find(query, asOf: point, deleted: isDeleted, add)
     }
     try output.end()
     if isEmpty {
       let problem =
-        isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities"
+        periods != nil
+        ? "nothing found in any state"
+        : isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities"
       if !query.hint.isEmpty { throw Failure.no(problem + query.hint) }
       let misfit = try query.misfit(in: journal, asOf: point, deleted: isDeleted)
       throw Failure.no(problem + (misfit.map { "; " + $0.text(kind: query.kind) } ?? ""))
@@ -63,7 +83,7 @@ enum Find: ListingVerb {
   }
 
   private static func output(
-    _ arguments: Arguments, _ values: FoundValues, _ catalog: Catalog
+    _ arguments: Arguments, _ values: FoundValues, _ catalog: Catalog, _ periods: FoundPeriods?
   ) throws -> any FindOutput {
     let limit = try arguments.count("-n") ?? Int.max
     let (fields, order) = (try arguments.names("--fields"), try arguments.names("--order"))
@@ -72,7 +92,8 @@ enum Find: ListingVerb {
     let isCount = arguments.has("--count")
     if !isCount, group.isEmpty, sums.isEmpty {
       return FoundList(
-        values, catalog, fields: fields, order: order, limit: limit, isDeleted: arguments.has("--deleted"))
+        values, catalog, fields: fields, order: order, limit: limit, isDeleted: arguments.has("--deleted"),
+        periods)
     }
     guard fields.isEmpty, order.isEmpty else {
       throw arguments.misuse("--fields and --order are for lists, not for --count, --group and --sum")
@@ -132,32 +153,42 @@ final class FoundList: FindOutput {
   private let values: FoundValues
   private let catalog: Catalog
   private let fields: [String]
-  private let order: [(part: String, isDownwards: Bool)]
+  private let order: [(key: (FoundEntity) -> ValueKey, isDownwards: Bool)]
   private let limit: Int
+  private let periods: FoundPeriods?
   private let table: TextTable
   private var count = 0
   private var sorted: [(keys: [ValueKey], found: FoundEntity)] = []
 
   init(
-    _ values: FoundValues, _ catalog: Catalog, fields: [String], order: [String], limit: Int, isDeleted: Bool
+    _ values: FoundValues, _ catalog: Catalog, fields: [String], order: [String], limit: Int, isDeleted: Bool,
+    _ periods: FoundPeriods?
   ) {
     self.values = values
     self.catalog = catalog
     self.fields = fields
-    self.order = order.map { (String($0.trimmingPrefix("-")), $0.hasPrefix("-")) }
+    if let key = periods?.order {
+      self.order = [(key, false)]
+    } else {
+      self.order = order.map { name in
+        let part = String(name.trimmingPrefix("-"))
+        return ({ ValueKey(values[$0, part]) }, name.hasPrefix("-"))
+      }
+    }
     self.limit = limit
+    self.periods = periods
     table = TextTable(
       [
         TextTable.Column(title: "ENTITY", width: 10, style: .yellow),
         TextTable.Column(title: "KIND", width: 10, isFlexible: true),
-        .number(isDeleted ? "DELETED" : "CHANGED"),
-      ] + fields.map { .flexible($0.uppercased().printable) } + [.text("LABEL")],
+      ] + (periods?.columns(values.terminal) ?? [.number(isDeleted ? "DELETED" : "CHANGED")])
+        + fields.map { .flexible($0.uppercased().printable) } + [.text("LABEL")],
       sampleCount: 100, values.terminal)
   }
 
   func add(_ found: FoundEntity) throws -> Bool {
     guard !order.isEmpty else { return try print(found) }
-    sorted.append((order.map { ValueKey(values[found, $0.part]) }, found))
+    sorted.append((order.map { $0.key(found) }, found))
     return true
   }
 
@@ -179,14 +210,14 @@ final class FoundList: FindOutput {
     count += 1
     if count > limit { return false }
     let shown = fields.map { ($0, values[found, $0]) }
+    let changed = "\(found.deleted ?? catalog.revision(of: found.entity))"
     try table.add(
-      [
-        Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20),
-        "\(found.deleted ?? catalog.revision(of: found.entity))",
-      ] + shown.map { try values.text(of: $1, $0, of: found.entity.kind) }
+      [Catalog.name(of: found.entity), found.kind.printable.cut(toColumns: 20)]
+        + (periods?.cells(of: found, values.terminal) ?? [changed])
+        + shown.map { try values.text(of: $1, $0, of: found.entity.kind) }
         + [found.label?.printable.shortened(to: Self.labelLimit) ?? ""],
       json: [
-        .members: found.json,
+        .members: found.json, "seconds": ifAny(periods?.json(of: found)),
         "fields": ifAny(
           fields.isEmpty ? nil : JSONObject(shown.compactMap { name, value in value.map { (name, $0) } })),
       ])

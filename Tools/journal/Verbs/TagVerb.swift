@@ -55,7 +55,7 @@ enum TagVerb: Verb {
     let journal = try arguments.openJournal(terminal)
     let tags = journal.state.tags
     if tags.isEmpty { terminal.warn("there are no tags") }
-    let made = TextTable.Column.text(terminal.dateTitle.replacing("DATE", with: "MADE"))
+    let made = TextTable.Column.text(terminal.dateTitle("MADE"))
     let table = TextTable([.flexible("TAG"), .revision, made, .flexible("AUTHOR"), .text("NOTE")], terminal)
     for tag in tags {
       let entry = try journal.readableEntry(at: tag.created)
