@@ -125,7 +125,8 @@ let package = Package(
     .executableTarget(
       name: "DocumentedCode",
       dependencies: [
-        "InMemoryJournals", "CatalogModel", "EntitySearch", "JournalMaintenance", "JournalServer", "PostgresLog",
+        "InMemoryJournals", "CatalogModel", "EntitySearch", "JournalMaintenance", "JournalServer",
+        "PostgresLog",
       ],
       path: "Tests/DocumentedCode"),
     .executableTarget(
