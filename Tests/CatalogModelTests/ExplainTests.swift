@@ -56,6 +56,29 @@ import Testing
     #expect(all.lineCount == 1_000 && all.recordCount == 0 && all.itemCount == 1_000)
   }
 
+  /// Two threads test the records of a table this long.
+  @Test func aLongTableIsFilteredInOrderWithItsGapsAndOtherKinds() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for number in 1...40_000 {
+        if number % 4 == 0 {
+          try draft.addItem(kind: "other", attributes: ["isVegan": .bool(true)])
+        } else {
+          try draft.insert(Recipe(title: "\(number)", isVegan: number % 3 == 0))
+        }
+      }
+    }
+    try history.commit { draft in
+      for number in 5_000..<10_000 { try draft.deleteItem(Catalog.Item.ID(number)) }
+    }
+    let vegan = try history.state.items(Recipe.self).filter(\.isVegan)
+    let wanted = (1...40_000).filter { $0 % 3 == 0 && $0 % 4 != 0 && !(5_000..<10_000).contains($0) }
+    #expect(vegan.ids.map(\.number) == wanted)
+    #expect(vegan.explain().recordCount == 35_000)
+    #expect(try vegan.filter(\.title == "39999").ids.map(\.number) == [39_999])
+    #expect(try vegan.sorted(by: .descending(\.course)).first?.id.number == wanted.last)
+  }
+
   @Test func itemsAreSortedUnlessAnIndexHasTheirOrder() throws {
     let recipes = try Self.state().items(Recipe.self)
     let first = try recipes.sorted(by: \.title).prefix(10).explain()
