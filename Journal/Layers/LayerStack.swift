@@ -109,10 +109,13 @@ private final class StackedEntities: EntityBase {
       try contents.row(kind, number, asOf: revision)
     }
     guard let row = found ?? nil else { return nil }
-    if row.record.bytes.count <= Self.latestByteLimit {
-      keep(Latest(number: number, revision: row.modified, row: row, isErased: false))
-    }
+    keep(row, of: number)
     return row
+  }
+
+  func keep(_ row: EntityRow, of number: Int) {
+    guard row.record.bytes.count <= Self.latestByteLimit else { return }
+    keep(Latest(number: number, revision: row.modified, row: row, isErased: false))
   }
 
   private func keep(_ entity: Latest) { if failure == nil { latest.withLock { $0 = entity } } }

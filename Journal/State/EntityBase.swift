@@ -6,6 +6,8 @@ package protocol EntityBase: AnyObject, Sendable {
   var totals: EntityTotals { get }
   /// The entity of that number, nil if it does not exist.
   func row(_ number: Int) -> EntityRow?
+  /// Keeps an entity of the base that an iteration has read, for the next lookup of its number.
+  func keep(_ row: EntityRow, of number: Int)
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. Decodes no record.
   func revision(of number: Int) -> Revision
   func isErased(_ number: Int) -> Bool

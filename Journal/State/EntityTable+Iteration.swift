@@ -34,15 +34,33 @@ extension EntityTable: Sequence {
   /// The entities of some numbers, in the order of these. Many numbers that are close to each other and in ascending
   /// order are read in one pass, and not looked up one by one.
   package func entities(_ numbers: [Int]) -> Selected {
-    var isDense = false
-    if numbers.count >= 32, let first = numbers.first, let last = numbers.last {
-      // A forged index may have any numbers, so their difference may overflow.
-      isDense =
-        UInt(bitPattern: last &- first) < numbers.count * Self.manyShare
-        && zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
+    Selected(
+      table: self, numbers: numbers,
+      entities: Self.areDense(numbers) ? entities(from: numbers[0]) : nil)
+  }
+
+  private static func areDense(_ numbers: [Int]) -> Bool {
+    guard numbers.count >= 32, let first = numbers.first, let last = numbers.last else { return false }
+    // A forged index may have any numbers, so their difference may overflow.
+    return UInt(bitPattern: last &- first) < numbers.count * manyShare
+      && zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
+  }
+
+  /// Calls `body` with each of some numbers, in their order. `body` looks the entity of that number up in less time if
+  /// ``entities(_:)`` reads the entities in one pass.
+  package func forEach<Failure: Error>(
+    _ numbers: [Int], _ body: (_ number: Int) throws(Failure) -> Void
+  ) throws(Failure) {
+    guard let base, Self.areDense(numbers) else {
+      for number in numbers { try body(number) }
+      return
     }
-    return Selected(
-      table: self, numbers: numbers, entities: isDense ? entities(from: numbers[0]) : nil)
+    var entities = entities(numbers)
+    while let (number, row) = entities.next() {
+      // An entity above the base is not that of the base.
+      if let row, !rows.contains(number), deferred?[number] == nil { base.keep(row, of: number) }
+      try body(number)
+    }
   }
 
   /// If at least one entity in this many is wanted, reading all of them is faster.

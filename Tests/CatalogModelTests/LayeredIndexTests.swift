@@ -435,6 +435,7 @@ final class CountedBase: EntityBase {
     counts.withLock { $0.rows += 1 }
     return base.row(number)
   }
+  func keep(_ row: EntityRow, of number: Int) { base.keep(row, of: number) }
   func revision(of number: Int) -> Revision { base.revision(of: number) }
   func isErased(_ number: Int) -> Bool { base.isErased(number) }
   func rows(from number: Int) -> BaseIterator<Int, EntityRow> {

@@ -98,6 +98,27 @@ struct EntityTableTests {
     #expect(base.decoded == 1)
   }
 
+  @Test func entitiesReadInOnePassAreLookedUpInTheirOwnTable() throws {
+    var table = EntityTable()
+    for number in 1...100 { table.add(number, EntityRecord(["a": .integer(0)]), at: number) }
+    let frozen = try table.frozen()
+    table = frozen
+    for number in stride(from: 1, through: 99, by: 3) {
+      let record = EntityRecord(["a": .integer(1)])
+      table.update(number, to: EntityRow(record: record, created: number, modified: 200))
+      table.delete(number + 1, at: 201)
+    }
+    table.forEach(Array(1...102)) { number in
+      switch number % 3 {
+      case _ where number >= 100: #expect(table[number] == frozen[number])
+      case 1: #expect(table[number]?.modified == 200)
+      case 2: #expect(table[number] == nil)
+      default: #expect(table[number]?.modified == number)
+      }
+      #expect(frozen[number]?.modified == (number > 100 ? nil : number))
+    }
+  }
+
   @Test func aTableThatDefersUpdatesEqualsTheModel() throws {
     var random = SeededGenerator()
     for _ in 0..<5 {
@@ -184,6 +205,7 @@ private final class CountingBase: EntityBase {
     decodedRows.wrappingAdd(1, ordering: .relaxed)
     return base.row(number)
   }
+  func keep(_ row: EntityRow, of number: Int) { base.keep(row, of: number) }
   func revision(of number: Int) -> Revision { base.revision(of: number) }
   func rows(from number: Int) -> BaseIterator<Int, EntityRow> {
     var rows = base.rows(from: number)

@@ -55,7 +55,8 @@ extension Draft where State == Catalog {
     }
     let images = Dictionary(
       grouping: state.imagesByItem.lines(ofGroups: deletion.deleted.sorted()), by: \.group)
-    for number in deletion.deleted {
+    let items = state.itemTable
+    try items.forEach(deletion.deleted) { (number) throws(JournalError) in
       for image in images[number] ?? [] { try delete(.image(image.member)) }
       try delete(.item(number))
     }
