@@ -46,6 +46,12 @@ extension EntityTable {
     return distance + changeCount + other.changeCount
   }
 
+  /// Whether two tables have equal changes above the same base. O(1) for a copy.
+  package func isEqual(to other: EntityTable) -> Bool {
+    base === other.base && deferred == nil && other.deferred == nil && rows == other.rows
+      && deletions == other.deletions
+  }
+
   private func changesOfAll(since other: EntityTable) -> [(number: Int, old: EntityRow?, new: EntityRow?)] {
     var changes: [(number: Int, old: EntityRow?, new: EntityRow?)] = []
     var (olds, news) = (other.makeIterator(), makeIterator())

@@ -119,6 +119,8 @@ package final class IndexCache: Sendable {
   /// A cached index, updated to a table. Nil if so much has changed that the caller would wait for long.
   private func keptIndex(_ name: IndexDefinition, _ table: EntityTable) -> ValueIndex? {
     let built = indexes.withLock { $0[name]?.built ?? [] }
+    // Nearly always, the state was queried before.
+    if let newest = built.first, newest.table.isEqual(to: table) { return newest.index }
     let near = built.compactMap { kept in kept.table.distance(to: table).map { (kept, distance: $0) } }
     guard let (kept, distance) = near.min(by: { $0.distance < $1.distance }),
       distance <= Swift.max(Self.waitingCount, table.count / 8)
