@@ -15,13 +15,17 @@ extension Catalog {
     var itemsByKey = EntityIndex()
     var rules = RuleSet.none
 
-    func table(of kind: EntityKind) -> EntityTable? {
+    func table(of kind: EntityKind) -> EntityTable? { withTable(of: kind) { copy $0 } }
+
+    /// Calls `body` with the table of a kind, which is not copied, because that would count four references.
+    @inline(__always)
+    func withTable<Result>(of kind: EntityKind, _ body: (borrowing EntityTable) -> Result) -> Result? {
       switch kind {
-      case .category: categoryTable
-      case .item: itemTable
-      case .image: imageTable
-      case .tag: tagTable
-      case .rule: ruleTable
+      case .category: body(categoryTable)
+      case .item: body(itemTable)
+      case .image: body(imageTable)
+      case .tag: body(tagTable)
+      case .rule: body(ruleTable)
       default: nil
       }
     }

@@ -64,19 +64,19 @@ extension Catalog: EventSourced {
 
   /// The encoded record of an entity, or nil if it does not exist. O(log n).
   public func record(of entity: EntityKey) -> EntityRecord? {
-    contents.table(of: entity.kind).flatMap { row(of: entity, $0)?.record }
+    contents.withTable(of: entity.kind) { row(of: entity, $0)?.record } ?? nil
   }
 
   /// The revision of an entity's newest event, including its deletion; 0 if it never existed. O(log n).
   public func revision(of entity: EntityKey) -> Revision {
     reads?.note(entity)
-    return contents.table(of: entity.kind)?.revision(of: entity.number) ?? 0
+    return contents.withTable(of: entity.kind) { $0.revision(of: entity.number) } ?? 0
   }
 
   /// Whether an entity was erased. O(log n) in the number of erased entities.
   public func isErased(_ entity: EntityKey) -> Bool {
     reads?.note(entity)
-    return contents.table(of: entity.kind)?.isErased(entity.number) ?? false
+    return contents.withTable(of: entity.kind) { $0.isErased(entity.number) } ?? false
   }
 
   /// The blob that the record of an image names.

@@ -202,7 +202,9 @@ final class QueryAnswer: Sendable {
     if let found = found.withLock({ $0 }) { return found }
     // The search runs outside the lock. Two concurrent threads both search, and find the same items.
     let start = ContinuousClock.now
-    let (numbers, work) = plan.run(in: catalog.reads == nil ? catalog : catalog.tracked(by: nil))
+    // A conditional expression would copy the catalog, which counts many references.
+    let (numbers, work) =
+      if catalog.reads == nil { plan.run(in: catalog) } else { plan.run(in: catalog.tracked(by: nil)) }
     catalog.reads?.note(plan, numbers, in: catalog, readsValues: false)
     catalog.indexCache.noteQuery(of: plan.kind, taking: .now - start) {
       QueryExplanation(work, itemCount: numbers.count)
