@@ -66,6 +66,7 @@ extension Journal {
       count += entities.count
       guard entities.count >= many, event > format.head.revision else { continue }
       let asked = Set(entities.lazy.map(\.entity))
+      added.reserveCapacity(added.count + asked.count)
       try log.read(event) { entry throws(JournalError) in
         var events = try entry.events()
         while let next = try events.nextUnchecked() {

@@ -71,12 +71,11 @@ struct RuleLines: Equatable {
   init() {}
 
   init(_ record: EntityRecord, _ rules: [Catalog.Rule]) {
-    for rule in rules {
-      switch rule.form {
-      case .reference: targets += rule.targets(in: record)
-      case .unique: if let key = rule.key(of: record) { groups.append(rule.group(of: key)) }
-      case .required, .migration, .unknown: break
-      }
+    // Not `for rule in rules`, which would count the references of each rule.
+    for index in rules.indices {
+      let found = rules[index].targets(in: record)
+      targets = targets.isEmpty ? found : targets + found
+      if let key = rules[index].key(of: record) { groups.append(rules[index].group(of: key)) }
     }
   }
 }
@@ -85,7 +84,7 @@ extension EntityIndex {
   /// Moves a member from the groups `old` to the groups `new`.
   fileprivate mutating func relist(_ member: Int, from old: [Int], to new: [Int]) {
     // Sets are made only if both sides have groups, which is rare.
-    let (before, after) = (Set(new.isEmpty ? [] : old), Set(old.isEmpty ? [] : new))
+    let (before, after) = old.isEmpty || new.isEmpty ? ([], []) : (Set(old), Set(new))
     for group in old where !after.contains(group) { remove(member, from: group) }
     for group in new where !before.contains(group) { insert(member, in: group) }
   }
