@@ -33,7 +33,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   /// Signaled when a layer was written, and when the background thread ends.
   private let room = TimedSemaphore(value: 0)
 
-  /// Makes the keeper of an open log. Its first version is that of `accept(replayed)`.
+  /// Makes the keeper of an open log. It keeps the replayed changes only after `accept(replayed)`, the next call.
   init(
     _ folder: JournalFolder, _ format: JournalFormat, _ chain: LayerChain, _ log: any EntryLog,
     _ replayed: Replayed<State>, published: Published<State>, retention: RetentionThread<State>?,

@@ -13,30 +13,31 @@ extension EntityTable {
     }
   }
 
-  /// Whether two threads read all records in less time than one: if there are many, and no layers, which two threads
-  /// read in any case.
+  /// Whether two threads read the records in less time than one. Those in layers are decoded by two threads anyway.
   package var isLongInMemory: Bool {
     // A forged event may have any number, and then most parts would be empty.
     base == nil && count >= 1 << 14 && highest / count < Self.manyShare
   }
 
-  /// Transforms all entities of a table without layers in parts, in the order of their numbers, on two threads.
-  /// - Returns: nil if no second thread is free.
-  package func mapParts<Output: Sendable>(
-    _ transform: @escaping @Sendable (Part) -> Output
-  ) -> [Output]? {
+  /// Transforms the entities from a number on in parts, on two threads. Only for a table that ``isLongInMemory``.
+  /// - Parameters:
+  ///   - transform: called by both threads.
+  ///   - body: gets the result for each part, in the order of the numbers.
+  /// - Returns: false, without any call, if no second thread is free.
+  package func forEachPart<Output: Sendable>(
+    from number: Int, _ transform: @escaping @Sendable (Part) -> Output, _ body: (Output) -> Void
+  ) -> Bool {
     let (rows, highest, length) = (rows, highest, 1 << 12)
-    var start = 1
+    var start = number
     let ahead = ReadAhead { () -> Part? in
       defer { start += length }
       return start <= highest ? Part(rows: rows, numbers: start..<start + length) : nil
     } _: {
       transform($0)
     }
-    guard let ahead else { return nil }
-    var outputs: [Output] = []
-    while let output = ahead.next() { outputs.append(output) }
-    return outputs
+    guard let ahead else { return false }
+    while let output = ahead.next() { body(output) }
+    return true
   }
 
   /// Transforms the entities of some numbers, in the order of these; on two threads if there are many, because making a

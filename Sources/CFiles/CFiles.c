@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -372,7 +373,7 @@ void cfiles_return_freed_memory(void) {
 
 void cfiles_limit_memory_pools(void) {
 #if defined(__GLIBC__)
-  mallopt(M_ARENA_MAX, 2);
+  if (getenv("MALLOC_ARENA_MAX") == NULL && getenv("GLIBC_TUNABLES") == NULL) mallopt(M_ARENA_MAX, 2);
 #endif
 }
 

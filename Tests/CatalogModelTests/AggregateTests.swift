@@ -10,12 +10,16 @@ import Testing
 @Suite(.disabled(if: TestLength.isUnderSanitizer)) struct AggregateTests {
   private typealias Sales = [(id: Int, sale: IndexedSale)]
 
-  // The last size is large enough for two threads.
-  @Test(arguments: [(150, 12), (4_300, 2), (20_000, 1)])
-  func aggregatesAndJoinsAnswerAsLoopsDo(size: Int, rounds: Int) throws {
+  /// - Parameter many: a number of items large enough for two threads, or 0.
+  @Test(arguments: [(150, 12, 0), (4_300, 2, 0), (100, 2, 18_000)])
+  func aggregatesAndJoinsAnswerAsLoopsDo(size: Int, rounds: Int, many: Int) throws {
     var random = SeededGenerator()
     var history = CatalogHistory()
-    try history.commit { draft in for _ in 0..<size { try draft.changeSales(using: &random) } }
+    try history.commit { draft in
+      for _ in 0..<size { try draft.changeSales(using: &random) }
+      for _ in 0..<many { try draft.insert(IndexedSale.random(20, using: &random)) }
+    }
+    #expect(history.state.itemTable.isLongInMemory == (many > 0))
     for round in 0..<rounds {
       try history.commit { draft in
         for _ in 0..<20 { try draft.changeSales(using: &random) }
@@ -294,6 +298,30 @@ import Testing
       #expect { try sales.sum(\.count) } throws: { "\($0)".contains("item:2 has another value") }
       #expect(throws: DecodingError.self) { try sales.max(\.count) }
       #expect(try sales.min(\.count) == 1 && sales.count == 2)
+    }
+  }
+
+  @Test func theFirstItemWithAWrongValueIsNamedWhicheverThreadReadsIt() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for number in 1...20_000 {
+        let count: FieldValue = number == 6_000 || number == 17_000 ? "many" : 1
+        try draft.addItem(kind: "sale", attributes: ["count": count, "isPaid": false, "sizes": []])
+      }
+    }
+    let sales = history.state.items(ScannedSale.self)
+    #expect { try sales.sum(\.count) } throws: { "\($0)".contains("item:6000 has another value") }
+  }
+
+  @Test func sumsOfNumbersOfManyBitsDoNotDependOnTheOrder() {
+    let numbers: [Int128] = [.max, .max, .min, 1, -1, .min, 5 << 64, 2]
+    for shift in numbers.indices {
+      var (sums, sum) = ([WholeSum(), WholeSum()], WholeSum())
+      for (index, number) in (numbers[shift...] + numbers[..<shift]).enumerated() {
+        #expect(sums[index % 2].add(ValueKey(FieldValue(number))))
+      }
+      for part in sums { sum.add(part) }
+      #expect(sum.value == 5 << 64)
     }
   }
 

@@ -177,7 +177,6 @@ import Testing
     }
   }
 
-  /// It read on for 20 ms, to count the items, whose number is known.
   @Test func aPageOfAllItemsReadsNoFurtherItem() throws {
     let journal = try CatalogJournal.inMemory()
     try journal.commit { draft in for _ in 0..<3000 { try draft.addItem(kind: "book") } }

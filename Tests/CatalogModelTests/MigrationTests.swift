@@ -89,7 +89,6 @@ struct MigrationTests {
     }
   }
 
-  /// Each version of an app changes its own attributes and keeps those of the others, whichever opened the journal before.
   @Test func anAttributeIsNotRenamedToOneThatAnItemHas() throws {
     let journal = try CatalogJournal.inMemory()
     try journal.commit { draft in
@@ -100,12 +99,16 @@ struct MigrationTests {
     let error = #expect(throws: JournalError.self) { try journal.migrate([rename]) }
     #expect(error?.code == .wrongUse && error?.message == "item:2 has both title and name")
     #expect(journal.head.revision == 1)
+    #expect(throws: JournalError.self) {
+      try journal.commit { try $0.renameAttribute("title", to: "title", ofKind: "book") }
+    }
     try journal.commit { try $0.updateItem(2, remove: ["name"]) }
     try journal.migrate([rename])
     #expect(journal.state.items(ofKind: "book").map { $0["name"]?.string } == ["Dune", "Emma"])
     #expect(journal.state.item(3)?["title"]?.string == "Brazil")
   }
 
+  /// Each version of an app changes its own attributes and keeps those of the others, whichever opened the journal before.
   @Test func yesterdaysTodaysAndTomorrowsAppsOpenOneJournalInAnyOrder() throws {
     struct Yesterday: CatalogItem {
       static let kind = "note"

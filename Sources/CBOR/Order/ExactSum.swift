@@ -10,30 +10,28 @@ package protocol ExactSum: Sendable {
 
 /// The sum of integers.
 package struct WholeSum: ExactSum {
-  private var sum: Int128 = 0
-  private var overflows = false
+  /// The sums of the low 64 bits of all numbers, and of the bits above these.
+  private var (low, high): (Int128, Int128) = (0, 0)
 
   package init() {}
 
   package mutating func add(_ key: ValueKey) -> Bool {
     guard let number = key.wholeNumber else { return false }
-    add(number)
+    low += Int128(UInt64(truncatingIfNeeded: number))
+    high += number >> 64
     return true
   }
 
   package mutating func add(_ other: WholeSum) {
-    add(other.sum)
-    overflows = overflows || other.overflows
-  }
-
-  private mutating func add(_ number: Int128) {
-    let (next, overflow) = sum.addingReportingOverflow(number)
-    sum = next
-    overflows = overflows || overflow
+    low += other.low
+    high += other.high
   }
 
   /// The sum, nil if it has more than 128 bits.
-  package var value: Int128? { overflows ? nil : sum }
+  package var value: Int128? {
+    let (top, overflows) = (high + (low >> 64)).multipliedReportingOverflow(by: 1 << 64)
+    return overflows ? nil : top + Int128(UInt64(truncatingIfNeeded: low))
+  }
 }
 
 /// The sum of doubles: that of their exact values, rounded once.

@@ -104,7 +104,8 @@ bool cfiles_is_litter(const char *name);
 /// Returns freed memory to the system, if the C library has kept it.
 void cfiles_return_freed_memory(void);
 
-/// Has the C library allocate from two pools of memory instead of up to eight for each core. Only before threads start.
+/// Has the C library allocate from two pools of memory instead of up to eight for each core, unless the environment
+/// sets the number. Only before threads start.
 void cfiles_limit_memory_pools(void);
 
 /// Makes a write beyond the process's limit of file sizes an error. By default, the system ends the process instead.

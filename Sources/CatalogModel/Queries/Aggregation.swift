@@ -28,12 +28,15 @@ struct Aggregation {
     var groups = AggregateGroups(self)
     if let test = plan.scanTest(answer, in: catalog) {
       let none = groups
-      let found = catalog.mapItems(ofKind: plan.kind, isConcurrent: !plan.hasClosure) { forEachItem in
+      var isFirst = true
+      catalog.forEachPart(ofKind: plan.kind, isConcurrent: !plan.hasClosure) { forEachItem in
         var groups = none
         forEachItem { !test($1) || groups.take($0, $1) }
         return groups
+      } _: { part in
+        if isFirst { groups = part } else { groups.take(all: part) }
+        isFirst = false
       }
-      for part in found.outputs { groups.take(all: part) }
     } else {
       for (number, row) in catalog.itemTable.entities(plan.found(answer, in: catalog)) {
         if let row, !groups.take(number, row.record) { break }

@@ -52,21 +52,28 @@ extension Catalog {
 
   /// Transforms the items of a kind in parts, in the order of their numbers, on two threads if that saves time.
   /// - Parameters:
-  ///   - isConcurrent: false if all must happen on the caller's thread, as closures of an app.
+  ///   - isConcurrent: false if `transform` calls closures of the app, which run on the caller's thread.
   ///   - transform: gets a function that calls its argument with the items of a part, until it returns false.
-  /// - Returns: the results, and how many lines of the index by kind and how many records were read.
-  func mapItems<Output: Sendable>(
+  ///   - body: gets the result for each part, in order.
+  /// - Returns: how many lines of the index by kind and how many records were read.
+  @discardableResult
+  func forEachPart<Output: Sendable>(
     ofKind kind: String, isConcurrent: Bool,
-    _ transform: @escaping @Sendable (_ forEachItem: ((Int, EntityRecord) -> Bool) -> Void) -> Output
-  ) -> (outputs: [Output], lineCount: Int, recordCount: Int) {
-    if isConcurrent, itemTable.isLongInMemory {
+    _ transform: @escaping @Sendable (_ forEachItem: ((Int, EntityRecord) -> Bool) -> Void) -> Output,
+    _ body: (Output) -> Void
+  ) -> (lineCount: Int, recordCount: Int) {
+    var (lineCount, recordCount) = (0, 0)
+    let members = contents.numbers(ofKind: kind)
+    // A forged index may have any numbers.
+    if isConcurrent, itemTable.isLongInMemory,
+      let first = members.first(where: { $0 > 0 }), first <= itemTable.highest
+    {
       let few = itemCount / EntityTable.manyShare
-      let lineCount = contents.numbers(ofKind: kind).prefix(few + 1).reduce(0) { count, _ in count + 1 }
+      lineCount = members.prefix(few + 1).reduce(0) { count, _ in count + 1 }
       let kind = ItemKind(kind)
-      let parts =
-        lineCount <= few
-        ? nil
-        : itemTable.mapParts { part in
+      let isDone =
+        lineCount > few
+        && itemTable.forEachPart(from: first) { part in
           var recordCount = 0
           let output = transform { body in
             part.forEachRecord { number, record in
@@ -75,12 +82,19 @@ extension Catalog {
             }
           }
           return (output: output, recordCount: recordCount)
+        } _: { part in
+          recordCount += part.recordCount
+          body(part.output)
         }
-      if let parts { return (parts.map(\.output), lineCount, parts.reduce(0) { $0 + $1.recordCount }) }
+      if isDone { return (lineCount, recordCount) }
     }
-    var (lineCount, recordCount) = (0, 0)
-    let output = transform { (lineCount, recordCount) = forEachItem(ofKind: kind, $0) }
-    return ([output], lineCount, recordCount)
+    body(
+      transform {
+        let counts = forEachItem(ofKind: kind, $0)
+        lineCount += counts.lineCount
+        recordCount += counts.recordCount
+      })
+    return (lineCount, recordCount)
   }
 }
 

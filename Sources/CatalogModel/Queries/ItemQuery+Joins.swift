@@ -32,7 +32,8 @@ extension ItemQuery {
     _ type: Target.Type, of property: any PartialKeyPath<Model> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: [StoredItem<Target>])] {
     let path = try Model.attribute(of: property).get()
-    var (rows, all): ([(item: StoredItem<Model>, numbers: [Int])], [Int]) = ([], [])
+    var rows: [(item: StoredItem<Model>, numbers: [Int])] = []
+    var all: [Int] = []
     for item in self {
       let numbers = item.item.record.integers(at: path).numbers
       rows.append((item, numbers))

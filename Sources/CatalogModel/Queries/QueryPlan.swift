@@ -141,16 +141,19 @@ struct QueryPlan: Sendable {
     }
     let test = Condition.all(conditions).test
     if orders.isEmpty, limit == nil {
-      let found = catalog.mapItems(ofKind: kind, isConcurrent: !hasClosure) { forEachItem in
+      var numbers: [Int] = []
+      (work.lineCount, work.recordCount) = catalog.forEachPart(ofKind: kind, isConcurrent: !hasClosure) {
+        forEachItem in
         var numbers: [Int] = []
         forEachItem { number, record in
           if test(record) { numbers.append(number) }
           return true
         }
         return numbers
+      } _: {
+        numbers += $0
       }
-      (work.lineCount, work.recordCount) = (found.lineCount, found.recordCount)
-      return Array(found.outputs.joined())
+      return numbers
     }
     var selection = Selection(orders, needed: needed)
     (work.lineCount, work.recordCount) = catalog.forEachItem(ofKind: kind) { number, record in

@@ -32,12 +32,15 @@ public struct Migration: Sendable {
 
 extension Draft where State == Catalog {
   /// Renames an attribute of all items of a kind. Items without it stay as they are.
-  /// - Throws: `JournalError` with code `wrongUse` if an item already has an attribute of the new name; other codes as
+  /// - Throws: `JournalError` with code `wrongUse` if an item has both names, or these are the same; other codes as
   ///   ``updateItem(_:set:remove:)``.
   /// - Complexity: O(n) in the items of the kind.
   public mutating func renameAttribute(
     _ name: String, to newName: String, ofKind kind: String
   ) throws(JournalError) {
+    guard name != newName else {
+      throw JournalError(.wrongUse, "an attribute can't be renamed to its own name, \(name)")
+    }
     for item in state.items(ofKind: kind) {
       guard let value = item[name] else { continue }
       guard item[newName] == nil else {

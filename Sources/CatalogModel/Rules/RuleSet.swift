@@ -71,10 +71,9 @@ struct RuleLines: Equatable {
   init() {}
 
   init(_ record: EntityRecord, _ rules: [Catalog.Rule]) {
-    // Not `for rule in rules`, which would count the references of each rule.
+    // An iteration over the rules would copy each, with its reference counts.
     for index in rules.indices {
-      let found = rules[index].targets(in: record)
-      targets = targets.isEmpty ? found : targets + found
+      targets += rules[index].targets(in: record)
       if let key = rules[index].key(of: record) { groups.append(rules[index].group(of: key)) }
     }
   }

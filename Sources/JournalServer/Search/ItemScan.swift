@@ -101,7 +101,7 @@ struct ItemScan: Sendable {
   }
 
   /// Scans until the first `count` items in order are known, everything was scanned, or `time` has elapsed. If these
-  /// items are already known, uses the time to count the other matches.
+  /// items are already known, uses the time to count the other matches, unless all items match.
   mutating func advance(toward count: Int, atMost time: Duration) {
     if isAtEnd && hasFound(count) { return }
     if walk == nil { return scan(toward: count, atMost: time) }

@@ -30,7 +30,6 @@ enum Serve: Verb {
     var options = try options(arguments)
     options.hostNames = Set(arguments.values("--host"))
     if let path = arguments.value("--token-file") { options.tokens = try tokens(of: path, terminal) }
-    System.limitMemoryPools()
     let journal = try openJournal(arguments, terminal)
     let server = try JournalServer(journal, options: options)
     try terminal.line(
@@ -42,6 +41,7 @@ enum Serve: Verb {
   }
 
   static func openJournal(_ arguments: Arguments, _ terminal: Terminal) throws -> CatalogJournal {
+    System.limitMemoryPools()
     guard arguments.has("--edit") else { return try arguments.openJournal(terminal, mode: .follow) }
     // A server runs for long, so layers are written as in an app.
     return try CatalogJournal.open(
