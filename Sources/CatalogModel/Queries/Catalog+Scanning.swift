@@ -69,10 +69,10 @@ extension Catalog {
       let first = members.first(where: { $0 > 0 }), first <= itemTable.highest
     {
       let few = itemCount / EntityTable.manyShare
-      lineCount = members.prefix(few + 1).reduce(0) { count, _ in count + 1 }
+      let prefix = members.prefix(few + 1).reduce(0) { count, _ in count + 1 }
       let kind = ItemKind(kind)
       let isDone =
-        lineCount > few
+        prefix > few
         && itemTable.forEachPart(from: first) { part in
           var recordCount = 0
           let output = transform { body in
@@ -86,13 +86,11 @@ extension Catalog {
           recordCount += part.recordCount
           body(part.output)
         }
-      if isDone { return (lineCount, recordCount) }
+      if isDone { return (prefix, recordCount) }
     }
     body(
       transform {
-        let counts = forEachItem(ofKind: kind, $0)
-        lineCount += counts.lineCount
-        recordCount += counts.recordCount
+        (lineCount, recordCount) = forEachItem(ofKind: kind, $0)
       })
     return (lineCount, recordCount)
   }
