@@ -62,6 +62,7 @@ import Testing
         (["--ever", "--since", "2026-08-04"], [1, 2, 3]),
         (["--longer", "16h", "--since", "2026-08-04"], [1, 2]),
         (["--longer", "17h", "--since", "2026-08-04"], [1]),
+        (["--ever", "--since", "2026-08-04T16:20:00Z"], [1, 3]),
       ] {
         let found = try journal(["find", path, "--kind", "book", "--at", "4", "--json"] + words)
         let numbers = found.output.split(separator: "\n").compactMap { line in
@@ -69,6 +70,9 @@ import Testing
         }
         #expect(numbers == expected && found.code == (expected.isEmpty ? 1 : 0), "\(words): \(found)")
       }
+      #expect(try journal("find", path, "--ever", "--since", "4", "--at", "2026-08-05T08:00:00Z").code == 0)
+      let short = try journal("find", path, "--where", "stars=5", "--longer", "6w", "--at", "4")
+      #expect(short.error == "journal: nothing matched for that long\n" && short.code == 1)
       let none = try journal("find", path, "--where", "star=5", "--ever")
       #expect(
         none.error
@@ -95,6 +99,7 @@ import Testing
         ["--ever", "--deleted"], ["--first", "--order", "stars"], ["--first", "--count"],
         ["--first", "--group", "stars"], ["--longer", "3"], ["--longer", "3 days"], ["--longer", "-3d"],
         ["--longer", "d"], ["--ever", "--since", "4", "--at", "2"],
+        ["--ever", "--since", "2026-08-03", "--at", "2026-08-02T10:00:00Z"],
       ] {
         let found = try journal(["find", path] + words)
         #expect(found.code == 2 && found.output.isEmpty, "\(words): \(found)")

@@ -13,8 +13,19 @@ struct EverPass {
     var deleted: Revision?
     var periods: [MatchPeriod] = []
 
+    /// About how many bytes the periods take in memory.
+    private var periodByteCount = 0
+
+    init(record: EntityRecord) { self.record = record }
+
     /// About how many bytes the track takes in memory.
-    var byteCount: Int { record.bytes.count + 128 }
+    var byteCount: Int { record.bytes.count + 128 + periodByteCount }
+
+    mutating func addPeriod(_ matches: Bool, since border: MatchPeriod.Border) {
+      guard periods.add(matches, since: border) else { return }
+      periodByteCount +=
+        MemoryLayout.size(ofValue: border) + border.author.utf8.count + border.note.utf8.count
+    }
   }
 
   private let kinds: Set<EntityKind>
@@ -45,11 +56,14 @@ struct EverPass {
     let first = (journal.base?.revision ?? 0) + 1
     if let base = journal.base {
       let border = MatchPeriod.Border(base: base)
-      for (kind, table) in zip(Catalog.entityKinds, try journal.state(asOf: .start).tables) {
+      let state = try journal.state(asOf: .start)
+      for (kind, table) in zip(Catalog.entityKinds, state.tables) {
         for (number, row) in table {
           apply(.add(row.record), to: EntityKey(kind: kind, number: number), at: border)
         }
       }
+      // Rows that can't be read are left out of the tables.
+      if let failure = state.failure { throw failure }
     }
     guard first <= point else { return }
     let entries = journal.entries(first...point)
@@ -67,10 +81,12 @@ struct EverPass {
     var track = tracks.removeValue(forKey: entity)
     byteCount -= track?.byteCount ?? 0
     if let record = change.applied(to: track?.deleted == nil ? track?.record : nil) {
-      track = Track(record: record, periods: track?.periods ?? [])
-      track?.periods.add(matches(entity, record), since: border)
+      var changed = track ?? Track(record: record)
+      (changed.record, changed.deleted) = (record, nil)
+      changed.addPeriod(matches(entity, record), since: border)
+      track = changed
     } else {
-      track?.periods.add(false, since: border)
+      track?.addPeriod(false, since: border)
       track?.deleted = border.revision
       // If the entity is added again, it is as if it were new.
       if track?.periods.isEmpty == true { track = nil }

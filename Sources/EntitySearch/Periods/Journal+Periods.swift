@@ -19,13 +19,15 @@ extension Journal where State == Catalog {
   /// - Complexity: O(h) reads of the log for the h events of the item, whatever the size of the journal.
   public func periods<Model>(
     of item: ItemID<Model>, where filter: ItemFilter<Model>, asOf selector: RevisionSelector = .head()
-  ) throws -> [MatchPeriod] { try matchPeriods(of: item.entity, filter.test(), asOf: selector) }
+  ) throws -> [MatchPeriod] { try matchPeriods(of: item.entity, filter.test(), asOf: selector).periods }
 
   /// The periods in which an entity of any kind matched a query, the oldest first, as ``periods(of:where:asOf:)`` for
   /// items of a type.
   public func periods(
     of entity: EntityKey, where query: EntityQuery, asOf selector: RevisionSelector = .head()
-  ) throws -> [MatchPeriod] { try matchPeriods(of: entity, { query.matches(entity, $0) }, asOf: selector) }
+  ) throws -> [MatchPeriod] {
+    try matchPeriods(of: entity, { query.matches(entity, $0) }, asOf: selector).periods
+  }
 
   /// All items that ever matched a filter, with their periods, in the order of their numbers.
   ///
@@ -54,14 +56,16 @@ extension Journal where State == Catalog {
   ///   - selector: the point in time up to which the histories are read.
   /// - Throws: `JournalError` with code `notFound` if the selector names no point in time, and the errors of `body`.
   /// - Complexity: O(h) reads of the log if the query names an entity with h events; otherwise one pass over the n
-  ///   entries of the log for about each 64 MiB of records. If fewer than n / 64 entities of the kind were ever added,
-  ///   the history of each is read instead.
+  ///   entries of the log for about each 64 MiB of records and periods. If fewer than n / 64 entities of the kind were ever
+  ///   added, their histories are read first, up to n / 8 events.
   public func findEver(
     _ query: EntityQuery, asOf selector: RevisionSelector = .head(), _ body: (FoundEntity) throws -> Bool
   ) throws {
     let point = try revision(at: selector)
     if let named = query.namedEntity {
-      if let found = try everFound(named, upTo: point, where: query.matches) { _ = try body(found) }
+      var readCount = Int.max
+      let found = try everFound(named, upTo: point, where: query.matches, readCount: &readCount)
+      if let found { _ = try body(found) }
     } else {
       try forEachMatch(of: query.entityKinds, upTo: point, where: query.matches, body)
     }
@@ -73,21 +77,29 @@ extension Journal where State == Catalog {
     of kinds: [EntityKind], upTo point: Revision, byteLimit: Int = 64 << 20,
     where matches: @escaping (EntityKey, EntityRecord) -> Bool, _ body: (FoundEntity) throws -> Bool
   ) throws {
+    let entryCount = point - (base?.revision ?? 0)
     let tables = state.tables
-    let candidates = kinds.map { (kind: $0, highest: tables[Int($0.rawValue)].highest) }
+    let entityCount = kinds.reduce(0) { $0 + tables[Int($1.rawValue)].highest }
     // Following a history back takes much longer for each event than reading the log in order does.
-    if candidates.reduce(0, { $0 + $1.highest }) < (point - (base?.revision ?? 0)) / 64 {
-      for (kind, highest) in candidates {
-        for number in stride(from: 1, through: highest, by: 1) {
-          let entity = EntityKey(kind: kind, number: number)
-          if let found = try everFound(entity, upTo: point, where: matches), try !body(found) { return }
-        }
-      }
-      return
+    var readCount = entityCount < entryCount / 64 ? entryCount / 8 : 0
+    let candidates = kinds.lazy.flatMap { kind in
+      stride(from: 1, through: tables[Int(kind.rawValue)].highest, by: 1).lazy
+        .map { EntityKey(kind: kind, number: $0) }
     }
     var start: EntityKey?
+    for entity in candidates {
+      start = entity
+      if readCount <= 0 { break }
+      readCount -= 1
+      let found = try everFound(entity, upTo: point, where: matches, readCount: &readCount)
+      if let found, try !body(found) { return }
+      start = nil
+    }
+    guard start != nil else { return }
     repeat {
       let pass = try settled {
+        // A later base would be a state after the point.
+        _ = try revision(at: .revision(point))
         var pass = EverPass(of: kinds, from: start, byteLimit: byteLimit, where: matches)
         try pass.run(over: self, upTo: point)
         return pass
@@ -97,10 +109,13 @@ extension Journal where State == Catalog {
     } while start != nil
   }
 
+  /// - Parameter readCount: the number of events that were read is subtracted.
   private func everFound(
-    _ entity: EntityKey, upTo point: Revision, where matches: (EntityKey, EntityRecord) -> Bool
+    _ entity: EntityKey, upTo point: Revision, where matches: (EntityKey, EntityRecord) -> Bool,
+    readCount: inout Int
   ) throws -> FoundEntity? {
-    let periods = try matchPeriods(of: entity, { matches(entity, $0) }, asOf: .revision(point))
+    let (periods, count) = try matchPeriods(of: entity, { matches(entity, $0) }, asOf: .revision(point))
+    readCount -= count
     guard !periods.isEmpty else { return nil }
     let row = try self.entity(entity, asOf: .revision(point))
     var found =
@@ -112,14 +127,16 @@ extension Journal where State == Catalog {
 
   private func matchPeriods(
     of entity: EntityKey, _ test: (EntityRecord) -> Bool, asOf selector: RevisionSelector
-  ) throws -> [MatchPeriod] {
+  ) throws -> (periods: [MatchPeriod], eventCount: Int) {
     try settled {
+      var eventCount = 0
       // The entries since which the entity matches or does not match, newest first.
       var turns: [(matches: Bool, border: MatchPeriod.Border)] = []
       var next = try revision(at: selector)
       while next > 0 {
         // In parts, so that memory holds only some of the versions.
         let part = try history(of: entity, asOf: .revision(next), limit: .max, byteLimit: 16 << 20)
+        eventCount += part.count
         for change in part {
           let isMatch = change.after.map(test) ?? false
           if turns.last?.matches == isMatch { turns.removeLast() }
@@ -127,7 +144,9 @@ extension Journal where State == Catalog {
         }
         next = part.last?.previous ?? 0
       }
-      return turns.reversed().reduce(into: []) { $0.add($1.matches, since: $1.border) }
+      var periods: [MatchPeriod] = []
+      for turn in turns.reversed() { periods.add(turn.matches, since: turn.border) }
+      return (periods, eventCount)
     }
   }
 }

@@ -43,10 +43,13 @@ extension Sequence<MatchPeriod> {
 
 extension [MatchPeriod] {
   /// Takes whether the entity matches since an entry. The entries come in order.
-  mutating func add(_ matches: Bool, since border: MatchPeriod.Border) {
+  /// - Returns: whether a period begins or ends there.
+  @discardableResult
+  mutating func add(_ matches: Bool, since border: MatchPeriod.Border) -> Bool {
     let isOpen = last.map { $0.end == nil } ?? false
     if matches, !isOpen { append(MatchPeriod(start: border)) }
     if !matches, isOpen { self[count - 1].end = border }
+    return matches != isOpen
   }
 }
 

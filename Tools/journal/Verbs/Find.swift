@@ -59,19 +59,32 @@ enum Find: ListingVerb {
       isEmpty = false
       return try output.add(found)
     }
+    var isLeftOut = false
     if let periods {
-      try journal.findEver(query, asOf: point) { try periods.counted(of: $0).map(add) ?? true }
+      try journal.findEver(query, asOf: point) { found in
+        guard let counted = periods.counted(of: found) else {
+          isLeftOut = true
+          return true
+        }
+        return try add(counted)
+      }
     } else {
       try journal.find(query, asOf: point, deleted: isDeleted, add)
     }
     try output.end()
     if isEmpty {
+      if isLeftOut {
+        throw Failure.no(
+          arguments.has("--longer")
+            ? "nothing matched for that long" : "nothing matched at that point or later")
+      }
       let problem =
         periods != nil
         ? "nothing found in any state"
         : isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities"
       if !query.hint.isEmpty { throw Failure.no(problem + query.hint) }
-      let misfit = try query.misfit(in: journal, asOf: point, deleted: isDeleted)
+      var misfit = try query.misfit(in: journal, asOf: point, deleted: isDeleted)
+      if periods != nil, misfit != nil { misfit = try query.misfit(in: journal, asOf: point, deleted: true) }
       throw Failure.no(problem + (misfit.map { "; " + $0.text(kind: query.kind) } ?? ""))
     }
     // A part that nothing has is probably misspelled.

@@ -6,8 +6,8 @@ import JSON
 
 /// What `--ever`, `--first`, `--longer` and `--since` select, and how the periods are printed.
 struct FoundPeriods {
-  /// Only periods that end after this revision count.
-  private let since: Revision
+  /// Only periods that end after this revision and, if that is not nil, after this date count.
+  private let since: (revision: Revision, date: Date?)
   /// Time is counted between these dates.
   private let dates: (from: Date, until: Date)
   private let leastSeconds: Double?
@@ -31,20 +31,26 @@ struct FoundPeriods {
       arguments.has("--first") ? { ValueKey(.integer(Int64($0.periods.first?.start.revision ?? 0))) } : nil
     let start = try arguments.value("--since").map { try journal.border(at: try arguments.selector($0)) }
     let end = try arguments.value("--at").map { try journal.border(at: try arguments.selector($0)) }
-    if let start, let end, start.revision > end.revision {
-      throw arguments.misuse("--since is after --at")
-    }
-    since = start?.revision ?? 0
     dates = (
       from: try start.map { try journal.date(of: $0) } ?? .distantPast,
       until: try end.map { try journal.date(of: $0) } ?? Date()
     )
+    since = (start?.revision ?? 0, start?.date == nil ? nil : dates.from)
+    if let start, arguments.has("--at") {
+      let point = try journal.revision(at: arguments.selector(of: "--at", else: .head()))
+      if dates.from > dates.until || start.date == nil && start.revision > point {
+        throw arguments.misuse("--since is after --at")
+      }
+    }
   }
 
   /// The entity with the periods that count; nil if it is not to be printed.
   func counted(of found: FoundEntity) -> FoundEntity? {
     var found = found
-    found.periods.removeAll { ($0.end?.revision ?? .max) <= since }
+    found.periods.removeAll { period in
+      guard let end = period.end else { return false }
+      return end.revision <= since.revision || since.date.map { end.date <= $0 } ?? false
+    }
     let isLong = leastSeconds.map { seconds(of: found) > $0 } ?? true
     return isLong && !found.periods.isEmpty ? found : nil
   }
