@@ -130,7 +130,7 @@ import Testing
     case 2:
       try journal.close()
       journal = try CatalogJournal.open(at: url)
-    case 3: try journal.takeSnapshot()
+    case 3 where newest > 0: try journal.takeSnapshot()
     case 4...7:
       // What was erased or pruned can't be restored.
       let point = RevisionSelector.revision(Int.random(in: base...newest, using: &random))

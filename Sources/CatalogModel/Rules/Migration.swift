@@ -44,7 +44,7 @@ extension Draft where State == Catalog {
     for item in state.items(ofKind: kind) {
       guard let value = item[name] else { continue }
       guard item[newName] == nil else {
-        throw JournalError(.wrongUse, "\(item.id.entity) has both \(name) and \(newName)")
+        throw JournalError(.wrongUse, "\(Catalog.name(of: item.id.entity)) has both \(name) and \(newName)")
       }
       try updateItem(item.id, set: [newName: value], remove: [name])
     }
