@@ -84,7 +84,8 @@ enum Find: ListingVerb {
         : isDeleted ? "no deleted entity matches" : "nothing found; --deleted searches deleted entities"
       if !query.hint.isEmpty { throw Failure.no(problem + query.hint) }
       var misfit = try query.misfit(in: journal, asOf: point, deleted: isDeleted)
-      if periods != nil, misfit != nil { misfit = try query.misfit(in: journal, asOf: point, deleted: true) }
+      // A deleted entity may have it.
+      if periods != nil, try query.misfit(in: journal, asOf: point, deleted: true) == nil { misfit = nil }
       throw Failure.no(problem + (misfit.map { "; " + $0.text(kind: query.kind) } ?? ""))
     }
     // A part that nothing has is probably misspelled.
