@@ -21,7 +21,11 @@ struct Reversal<State: EventSourced> {
 
   private mutating func revert(_ run: Run, of entity: EntityKey, _ touches: inout Touches) {
     let now = targets.record(of: entity)
-    if now == run.before { return }
+    if now == run.before {
+      // A later edit that is overridden may refer to the deleted entity, which then must not return.
+      if now == nil, later == .override { targets.set(entity, nil) }
+      return
+    }
     guard let before = run.before, let after = run.after, let now else {
       // The run or a later edit added or deleted the entity, so the entity is restored or deleted as a whole.
       let (isReverted, edits) = touches.standing(since: run, touching: nil, isAsLeft: now == run.after)
@@ -92,12 +96,14 @@ struct Reversal<State: EventSourced> {
     targets.now.record(of: entity) != nil && targets.record(of: entity) == nil
   }
 
+  /// Whether an entity will refer to another one.
+  func refers(_ referrer: EntityKey, to entity: EntityKey) -> Bool {
+    guard let record = targets.record(of: referrer) else { return false }
+    return targets.now.references(in: record, of: referrer.kind).contains(entity)
+  }
+
   /// Cancels the deletion of entities that a remaining entity refers to.
   mutating func keepWhatOthersNeed(_ entities: [EntityKey]) {
-    func refers(_ referrer: EntityKey, to entity: EntityKey) -> Bool {
-      guard let record = targets.record(of: referrer) else { return false }
-      return targets.now.references(in: record, of: referrer.kind).contains(entity)
-    }
     let restored = Set(
       entities.flatMap { entity in
         targets.record(of: entity).map { targets.now.references(in: $0, of: entity.kind) } ?? []

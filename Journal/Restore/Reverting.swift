@@ -118,12 +118,23 @@ extension Journal {
     for entity in others where !inConflict.contains(entity) {
       let latest = newest.state.revision(of: entity)
       if latest < oldest, !reversal.deletes(deleted, referredToBy: entity) { continue }
-      let events = try laterEvents(
-        of: entity, after: own.contains(latest) ? oldest : latest - 1, on: preview)
-      guard let event = events.first(where: { !own.contains($0.revision) }) ?? events.first,
-        let edit = event.edit(of: nil)
-      else { continue }
-      reversal.note(edit)
+      let after = own.contains(latest) ? oldest : latest - 1
+      if let edit = try newestEdit(of: entity, after: after, exceptBy: own, on: preview) {
+        reversal.note(edit)
+        continue
+      }
+      // The entries added and deleted the entity, and nobody else has changed it. In conflict are the edits by which the
+      // entities that return refer to it.
+      for referrer in entities where reversal.refers(referrer, to: entity) {
+        let parts = EntityRecord.differences(
+          from: newest.state.record(of: referrer), to: reversal.targets.record(of: referrer)
+        ).map(\.key)
+        if let edit = try newestEdit(
+          of: referrer, Set(parts), after: oldest, exceptBy: own, on: preview)
+        {
+          reversal.note(edit)
+        }
+      }
     }
     if later == .keep, !others.isEmpty {
       reversal.targets = asked
@@ -158,6 +169,19 @@ extension Journal {
       action: action, changes: changes, undoes: undoes, conflicts: conflicts,
       note: note.text(of: entries), metadata: metadata, journal: id, head: newest.head,
       coversEverything: false)
+  }
+
+  /// The newest edit of an entity after a revision, except by the given entries.
+  /// - Parameter parts: the parts that the edit must have changed; nil for any.
+  private func newestEdit(
+    of entity: EntityKey, _ parts: Set<FieldKey>? = nil, after revision: Revision,
+    exceptBy own: Set<Revision>, on preview: Preview<State>
+  ) throws -> LaterEdit? {
+    for event in try laterEvents(of: entity, after: revision, on: preview)
+    where !own.contains(event.revision) {
+      if let edit = event.edit(of: parts) { return edit }
+    }
+    return nil
   }
 
   /// The entities that the given entries, newest first, changed, in order, each with its runs and its later events.

@@ -119,6 +119,40 @@ struct UndoGroupTests {
     try journal.close()
   }
 
+  /// Eve's item referred to Bob's before Bob deleted it, and the undo can't bring Bob's item back.
+  @Test func aConflictWithAReferenceToWhatTheGroupAddedAndDeletedNamesTheEditOfTheOther() throws {
+    struct Card: CatalogItem {
+      static let kind = "card"
+      static let rules: [Rule] = [.reference(\.friends, onDelete: .nullify)]
+      var friends: [ItemID<Card>]
+    }
+    for isUpdate in [false, true] {
+      let journal = try CatalogJournal.inMemory()
+      try journal.declare(Card.self)
+      let group = ["journal.group": "g"]
+      let old = try journal.commit { try $0.insert(Card(friends: [])) }.value
+      let new = try journal.commit(by: "bob", metadata: group) { try $0.insert(Card(friends: [])) }.value
+      let commit = try journal.commit(by: "eve") { draft in
+        if isUpdate {
+          try draft.update(old) { $0.friends = [old, new] }
+          return old
+        }
+        return try draft.insert(Card(friends: [old, new]))
+      }
+      let referrer = commit.value.entity
+      try journal.commit(by: "bob", metadata: group) { try $0.delete(new) }
+
+      let plan = try #require(try journal.planUndo(by: "bob"))
+      #expect(plan.conflicts.map(\.entity) == [referrer])
+      #expect(plan.conflicts.map(\.revision) == [commit.revision] && plan.conflicts.map(\.author) == ["eve"])
+      for later in [LaterEdits.keep, .override] {
+        // Without the reference, the two entries have changed nothing.
+        #expect(try journal.planUndo(by: "bob", later: later)?.changes == nil)
+      }
+      try journal.close()
+    }
+  }
+
   @Test func aGroupThatOthersHaveTakenBackInPartIsUndoneForTheRest() throws {
     let journal = try CatalogJournal.inMemory()
     try journal.commit { draft in for _ in 1...2 { try draft.addItem(kind: "book") } }
