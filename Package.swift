@@ -39,13 +39,17 @@ let package = Package(
     .target(name: "SHA256", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))]),
     .target(name: "CCRC32C"),
     .target(name: "CBOR"),
+    .target(name: "Words"),
     .target(name: "Tables"),
     .target(name: "PropertyLists", dependencies: ["CFiles", "Locks"]),
     .target(
       name: "Journaling",
-      dependencies: ["Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Tables", "PropertyLists", "Locks"],
+      dependencies: [
+        "Files", "LevelDB", "SHA256", "CCRC32C", "CBOR", "Words", "Tables", "PropertyLists", "Locks",
+      ],
       path: "Journal"),
-    .target(name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Tables", "Locks", "SHA256"]),
+    .target(
+      name: "CatalogModel", dependencies: ["Journaling", "CBOR", "Words", "Tables", "Locks", "SHA256"]),
     // Searches over entities of all kinds and all times. Most apps search items of one type as they are now.
     .target(name: "EntitySearch", dependencies: ["CatalogModel", "Journaling", "CBOR"]),
     // JSON of values and of catalogs, for the tools and the server. An app with a catalog does not compile it.
@@ -141,6 +145,7 @@ let package = Package(
     .testTarget(
       name: "LevelDBTests", dependencies: ["LevelDBSalvage", "LevelDB", "Files", "Locks", "TestSupport"]),
     .testTarget(name: "CBORTests", dependencies: ["CBOR", "TestSupport"]),
+    .testTarget(name: "WordsTests", dependencies: ["Words"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "CBOR", "TestSupport"]),
     .testTarget(name: "TablesTests", dependencies: ["Tables", "Locks", "TestSupport"]),
     .testTarget(

@@ -13,6 +13,13 @@ struct ArchiveSlice: Sendable {
     count = header.count
   }
 
+  /// Bytes in memory.
+  init(_ bytes: [UInt8]) {
+    self.bytes = ArchiveBytes(bytes)
+    start = 0
+    count = bytes.count
+  }
+
   /// The error for contents that no layer has.
   var foreign: ArchiveError { LayerReader.foreign(at: start) }
 

@@ -273,8 +273,8 @@ package final class LayerChain: Sendable {
     let indexes = declared.values.joined() + kept.filter { declared[$0.scope] == nil }
     // Sorted, so that the same state makes the same file.
     return indexes.sorted {
-      ($0.scope.text, $0.path.names.joined(separator: ".")) < (
-        $1.scope.text, $1.path.names.joined(separator: ".")
+      ($0.scope.text, $0.path.names.joined(separator: "."), $0.isOfWords ? 1 : 0) < (
+        $1.scope.text, $1.path.names.joined(separator: "."), $1.isOfWords ? 1 : 0
       )
     }
   }
@@ -442,6 +442,13 @@ package final class LayerChain: Sendable {
   }
 
   func logByteCount() throws(JournalError) -> Int { try openLog().byteCount() }
+
+  /// Applies the events of a range of entries to a state.
+  func replay<State: EventSourced>(
+    _ first: Revision, through last: Revision, to state: inout State
+  ) throws(JournalError) {
+    try Replay<State>(log: openLog(), format: format).apply(first, through: last, to: &state)
+  }
 
   /// Reads those entries of a range that the log has.
   func readLog(

@@ -43,15 +43,34 @@ protocol LayerSource {
   func texts(_ list: Int) throws(ArchiveError) -> [String]
   /// The lines of a declared index; nil if they must be made from the entities.
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)?
+  /// The words of all versions; nil if they must be made from the entities and the log.
+  func words(_ definition: IndexDefinition) -> TextSegment?
 }
 
 extension LayerSource {
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? { nil }
+  func words(_ definition: IndexDefinition) -> TextSegment? { nil }
 
   /// The lines of a declared index, made from the entities if the source lacks the index.
   func knownOrScannedLines(_ definition: IndexDefinition) throws(ArchiveError) -> any LayerValueLines {
     if let known = valueLines(definition) { return known }
     return try ScannedValueLines(self, definition)
+  }
+
+  /// The words of the versions that the source has.
+  /// - Complexity: O(n log n) in their words.
+  func scannedWords(_ definition: IndexDefinition) throws(ArchiveError) -> TextSegment {
+    var collector = TextCollector(definition)
+    let next = try versions(definition.scope.table)
+    let rows = rows(definition.scope.table)
+    var current = try next()
+    while let version = current {
+      current = try next()
+      guard let row = try rows(version) else { continue }
+      collector.append(
+        version.number, version.revision, row.record, isNewest: current?.number != version.number)
+    }
+    return collector.finish().segment
   }
 }
 
@@ -77,12 +96,19 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
   ) throws(ArchiveError) -> LineCursor
   /// Whether a query can use a declared index of this layer. A layer in memory is small, and makes any index on demand.
   func hasIndex(_ definition: IndexDefinition) -> Bool
+  /// The words of at least those versions that checkpoints show.
+  func knownOrScannedWords(_ definition: IndexDefinition) throws(ArchiveError) -> TextSegment
   /// The contents for one thread that reads all of them from the start to the end, as a merge does.
   /// - Throws: ``ArchiveError`` if the start or the end of the file can't be read.
   func sequential() throws(ArchiveError) -> any LayerSource
 }
 
 extension LayerContents {
+  func knownOrScannedWords(_ definition: IndexDefinition) throws(ArchiveError) -> TextSegment {
+    if let known = words(definition) { return known }
+    return try scannedWords(definition)
+  }
+
   func row(_ kind: Int, _ number: Int, asOf revision: Revision) throws(ArchiveError) -> EntityRow?? {
     guard let version = try version(kind, number, asOf: revision) else { return nil }
     return .some(try rows(kind)(version))

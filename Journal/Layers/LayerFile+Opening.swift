@@ -31,7 +31,7 @@ extension LayerFile {
       try shape.check(root, reader)
       return (
         try reader.string(root.header(LayerLayout.Root.about)),
-        try valueIndexes(root, reader, shape).map(\.0)
+        try indexes(ofWords: false, root, reader, shape).map(\.0)
       )
     } catch {
       throw failure(error, of: name, folder?.path(of: name.fileName) ?? name.fileName)

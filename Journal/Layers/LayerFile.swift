@@ -9,6 +9,7 @@ final class LayerFile: LayerContents {
   private let indexes: [PackedNumbers]
   private let lists: [[String]]
   private let valueIndexes: [(definition: IndexDefinition, lines: PackedValueLines)]
+  private let wordIndexes: [(definition: IndexDefinition, words: TextSegment)]
   let bytes: ArchiveBytes
   /// The newest revision of the layer.
   private let revision: Revision
@@ -49,7 +50,7 @@ final class LayerFile: LayerContents {
     self.bytes = bytes
     self.revision = revision
     self.shape = shape
-    valueIndexes = try Self.valueIndexes(root, reader, shape).map {
+    valueIndexes = try Self.indexes(ofWords: false, root, reader, shape).map {
       (definition, members) throws(ArchiveError) in
       typealias Member = LayerLayout.ValueIndex
       let lines = try PackedValueLines(
@@ -57,17 +58,29 @@ final class LayerFile: LayerContents {
         highest: tables[definition.scope.table].highest, revision: revision)
       return (definition, lines)
     }
+    wordIndexes = try Self.indexes(ofWords: true, root, reader, shape).map {
+      (definition, members) throws(ArchiveError) in
+      typealias Member = LayerLayout.ValueIndex
+      let words = try TextSegment(
+        documents: ArchiveSlice(reader, members.header(Member.documents)),
+        words: ArchiveSlice(reader, members.header(Member.words)),
+        blocks: ArchiveSlice(reader, members.header(Member.blocks)),
+        postings: ArchiveSlice(reader, members.header(Member.postings)),
+        highest: tables[definition.scope.table].highest, revision: revision)
+      return (definition, words)
+    }
   }
 
   /// The most declared indexes of a file: more than any app declares.
   static let valueIndexLimit = 4096
 
   /// The declared indexes that a layer or snapshot has.
-  static func valueIndexes(
-    _ root: ArchivedMembers, _ reader: LayerReader, _ shape: StateShape
+  static func indexes(
+    ofWords: Bool, _ root: ArchivedMembers, _ reader: LayerReader, _ shape: StateShape
   ) throws(ArchiveError) -> [(IndexDefinition, ArchivedMembers)] {
     typealias Member = LayerLayout.ValueIndex
-    guard let header = try root.optional(LayerLayout.Root.valueIndexes) else { return [] }
+    let key = ofWords ? LayerLayout.Root.wordIndexes : LayerLayout.Root.valueIndexes
+    guard let header = try root.optional(key) else { return [] }
     let elements = try reader.elements(of: header)
     guard elements.count <= Self.valueIndexLimit else { throw LayerReader.foreign(at: elements.offset) }
     return try (0..<elements.count).map { (index) throws(ArchiveError) in
@@ -81,7 +94,7 @@ final class LayerFile: LayerContents {
       let scope = IndexScope(
         table: table, field: try reader.count(members.header(Member.field)),
         text: try reader.string(members.header(Member.text)))
-      return (IndexDefinition(scope, AttributePath(path)), members)
+      return (IndexDefinition(scope, AttributePath(path), isOfWords: ofWords), members)
     }
   }
 
@@ -96,12 +109,16 @@ final class LayerFile: LayerContents {
   /// Opens the file again, so that the pages of this object stay in memory for readers.
   func sequential() throws(ArchiveError) -> any LayerSource { try reopened(pageLimit: 1 << 20) }
 
-  var definitions: [IndexDefinition] { valueIndexes.map(\.definition) }
+  var definitions: [IndexDefinition] { valueIndexes.map(\.definition) + wordIndexes.map(\.definition) }
 
   func hasIndex(_ definition: IndexDefinition) -> Bool { definitions.contains(definition) }
 
   func valueLines(_ definition: IndexDefinition) -> (any LayerValueLines)? {
     valueIndexes.first { $0.definition == definition }?.lines
+  }
+
+  func words(_ definition: IndexDefinition) -> TextSegment? {
+    wordIndexes.first { $0.definition == definition }?.words
   }
 
   // MARK: Writing

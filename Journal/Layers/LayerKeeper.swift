@@ -357,7 +357,14 @@ final class LayerKeeper<State: EventSourced>: Sendable {
     try chain.waitForEntry(top.revision)
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
-      checkpoints: checkpoints, indexes: indexes(), isSnapshot: name.from == nil)
+      checkpoints: checkpoints, indexes: indexes(),
+      history: LayerHistory { [chain] kinds, body throws(JournalError) in
+        try chain.forEachVersion(
+          State.self, of: kinds, after: start.revision, through: top.revision, body)
+      } checkIsWanted: { () throws(JournalError) in
+        if let large { self.interrupt(large) }
+        if self.isCancelling { throw .closed(path: self.folder.path) }
+      }, isSnapshot: name.from == nil)
     let written = try LayerFile.write(
       sources, header, to: name, in: folder.makeSnapshots(), reserve: reserve, rateLimiter: rateLimiter
     ) {

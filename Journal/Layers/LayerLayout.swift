@@ -31,6 +31,7 @@ enum LayerLayout {
     static let indexes = "indexes"
     static let lists = "lists"
     static let valueIndexes = "valueIndexes"
+    static let wordIndexes = "wordIndexes"
   }
 
   /// The names in a declared index, an `NSDictionary`.
@@ -41,6 +42,10 @@ enum LayerLayout {
     static let path = "path"
     static let lines = "lines"
     static let rests = "rests"
+    static let documents = "documents"
+    static let words = "words"
+    static let blocks = "blocks"
+    static let postings = "postings"
   }
 
   /// The first fields of entities of all kinds. The last field has the attributes.
@@ -67,7 +72,8 @@ enum LayerLayout {
 
   /// The text in which a file with this header describes itself to people.
   static func about(_ header: LayerHeader) -> String {
-    (header.isSnapshot ? aboutSnapshot : aboutLayer) + (header.indexes.isEmpty ? "" : aboutValueIndexes)
+    (header.isSnapshot ? aboutSnapshot : aboutLayer) + (header.valueIndexes.isEmpty ? "" : aboutValueIndexes)
+      + (header.wordIndexes.isEmpty ? "" : aboutWordIndexes)
   }
 
   private static let aboutSnapshot = """
@@ -132,6 +138,14 @@ enum LayerLayout {
     valueIndexes: an NSArray with an NSDictionary for each index that the app has declared: the kind of entities,
     the number of a field and the text that those in the index have there, the path of the value, and lines and rests,
     NSData: the versions of entities in this layer in the order of their values. They can be made from the entities.
+    """
+
+  private static let aboutWordIndexes = """
+
+
+    wordIndexes: an NSArray with an NSDictionary for each index of words: which entities, which value, and documents,
+    words, blocks and postings, NSData: the words of all versions between the two revisions. They can be made from the
+    journal's log.
     """
 
   private static let aboutRoot = """

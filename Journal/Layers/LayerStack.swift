@@ -223,6 +223,13 @@ private final class StackedEntities: EntityBase {
     return StackedValueLines(stack, definition)
   }
 
+  func words(_ definition: IndexDefinition) -> (any WordsBase)? {
+    guard definition.scope.table == kind,
+      stack.layers.allSatisfy({ $0.contents.hasIndex(definition) })
+    else { return nil }
+    return StackedWords(stack, definition)
+  }
+
   func distance(to other: any EntityBase) -> Int? {
     guard let other = other as? StackedEntities, other.kind == kind,
       other.stack.lineage === stack.lineage,

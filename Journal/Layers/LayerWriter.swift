@@ -12,10 +12,15 @@ struct LayerHeader: Sendable {
   /// The checkpoints in ascending order; the last one is at the head.
   let checkpoints: [LayerCheckpoint]
   var indexes: [IndexDefinition] = []
+  /// What the entries of the layer made; nil if the sources have all versions.
+  var history: LayerHistory?
   /// Whether the entities become objects, which people can read. The only source is then a ``WholeState``.
   var isSnapshot = false
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
+  var valueIndexes: [IndexDefinition] { indexes.filter { !$0.isOfWords } }
+  /// A snapshot has none, because no query reads it.
+  var wordIndexes: [IndexDefinition] { isSnapshot ? [] : indexes.filter(\.isOfWords) }
 }
 
 /// What the archive has of the entities of one kind.
@@ -30,6 +35,26 @@ private struct WrittenTable {
   /// For each block: the number and the revision of its first version, and the block's offset in the file. A last row
   /// has the number and the revision of the last version, and where the blocks end.
   var blocks = PackedNumbersBuilder(columns: 3)
+}
+
+/// Looks up the newest revision of entities in rows of numbers and revisions, in the order of numbers.
+private struct NewestRows {
+  private let rows: PackedNumbersBuilder
+  private var place = 0
+
+  init(_ rows: PackedNumbersBuilder) { self.rows = rows }
+
+  /// The newest revision of an entity; 0 if it has no row.
+  mutating func newest(of number: Int) -> Revision {
+    while place < rows.count, rows.row(at: place).0 < UInt64(number) { place += 1 }
+    var newest: UInt64 = 0
+    var ahead = place
+    while ahead < rows.count, case let row = rows.row(at: ahead), row.0 == UInt64(number) {
+      newest = row.1
+      ahead += 1
+    }
+    return Revision(newest)
+  }
 }
 
 /// Writes a layer or a snapshot as a keyed archive, entity by entity. The same sources make the same bytes.
@@ -144,11 +169,12 @@ struct LayerWriter: ~Copyable {
     try appendDictionary(Root.lists, shape.lists, Array(shape.lists.indices)) { writer, list throws in
       try writer.append(texts: try sources.flatMap { try $0.texts(list) })
     }
-    if !header.indexes.isEmpty {
-      try archive.append(string: Root.valueIndexes)
-      try archive.beginArray()
-      for definition in header.indexes { try append(definition, sources, header, tables) }
-      try archive.append(try archive.end())
+    try appendIndexes(Root.valueIndexes, header.valueIndexes, shape) { writer, definition throws in
+      try writer.appendLines(definition, sources, header, tables)
+    }
+    let words = try TextSources(sources, header).segments
+    try appendIndexes(Root.wordIndexes, header.wordIndexes, shape) { writer, definition throws in
+      try writer.appendWords(words[definition] ?? [], header, tables[definition.scope.table])
     }
     return try archive.end()
   }
@@ -266,9 +292,30 @@ struct LayerWriter: ~Copyable {
     return lines
   }
 
-  /// Appends an `NSDictionary` of a declared index.
+  /// Appends an `NSArray` with an `NSDictionary` for each declared index, or nothing if there is none.
+  private mutating func appendIndexes(
+    _ key: String, _ definitions: [IndexDefinition], _ shape: StateShape,
+    _ append: (inout LayerWriter, IndexDefinition) throws -> Void
+  ) throws {
+    typealias Member = LayerLayout.ValueIndex
+    if definitions.isEmpty { return }
+    try archive.append(string: key)
+    try archive.beginArray()
+    for definition in definitions {
+      try archive.beginDictionary()
+      try self.append(Member.kind, shape.kinds[definition.scope.table])
+      try self.append(Member.field, definition.scope.field)
+      try self.append(Member.text, definition.scope.text)
+      try archive.append(string: Member.path)
+      try self.append(texts: definition.path.names)
+      try append(&self, definition)
+      try archive.append(try archive.end())
+    }
+    try archive.append(try archive.end())
+  }
+
   /// - Parameter tables: what the archive has of each kind.
-  private mutating func append(
+  private mutating func appendLines(
     _ definition: IndexDefinition, _ sources: [any LayerSource], _ header: LayerHeader,
     _ tables: [WrittenTable]
   ) throws {
@@ -284,17 +331,30 @@ struct LayerWriter: ~Copyable {
         if tables[scope.table].versions.contains(version) { lines.append(line) }
       }
     }
-    try archive.beginDictionary()
-    try append(Member.kind, header.shape.kinds[scope.table])
-    try append(Member.field, scope.field)
-    try append(Member.text, scope.text)
-    try archive.append(string: Member.path)
-    try append(texts: definition.path.names)
-    try archive.append(string: Member.lines)
-    try archive.append(try archive.data(lines.lines))
-    try archive.append(string: Member.rests)
-    try archive.append(try archive.data(lines.rests))
-    try archive.append(try archive.end())
+    try append(Member.lines, lines.lines)
+    try append(Member.rests, lines.rests)
+  }
+
+  private mutating func appendWords(
+    _ segments: [TextSegment], _ header: LayerHeader, _ table: WrittenTable
+  ) throws {
+    typealias Member = LayerLayout.ValueIndex
+    var (versions, deletions) = (NewestRows(table.versions), NewestRows(table.deletions))
+    let words = try TextSegmentBuilder(merging: segments) { document in
+      versions.newest(of: document.number) == document.revision
+        && deletions.newest(of: document.number) < document.revision
+    } checkIsWanted: {
+      try header.history?.checkIsWanted()
+    }
+    try append(Member.documents, words.documents)
+    try append(Member.words, words.words)
+    try append(Member.blocks, words.blocks)
+    try append(Member.postings, words.postings)
+  }
+
+  private mutating func append(_ key: String, _ bytes: [UInt8]) throws {
+    try archive.append(string: key)
+    try archive.append(try archive.data(bytes))
   }
 
   private mutating func append(_ key: String, _ text: String) throws {

@@ -1,3 +1,4 @@
+import Locks
 import PropertyLists
 import Tables
 
@@ -14,6 +15,8 @@ final class Memtable: LayerContents {
   private let lists: [TextInterner]
   /// The number of texts that each list has in the layers below.
   private let textStarts: [Int]
+  /// The words that queries have asked for.
+  private let scanned = Lock<[IndexDefinition: TextSegment]>([:])
 
   init(
     revision: Revision, tables: [Entities], indexes: [SortedTable<IndexKey, Bool>], lists: [TextInterner],
@@ -82,6 +85,13 @@ final class Memtable: LayerContents {
   // MARK: Looking up
 
   func hasIndex(_ definition: IndexDefinition) -> Bool { true }
+
+  func knownOrScannedWords(_ definition: IndexDefinition) throws(ArchiveError) -> TextSegment {
+    if let known = scanned.withLock({ $0[definition] }) { return known }
+    let words = try scannedWords(definition)
+    scanned.withLock { $0[definition] = words }
+    return words
+  }
 
   func version(_ kind: Int, _ number: Int, asOf revision: Revision) -> EntityVersion? {
     if let row = tables[kind].rows[number] {

@@ -13,7 +13,11 @@ struct PackedNumbers: Sendable {
   let count: Int
 
   init(_ reader: LayerReader, _ header: ObjectHeader, columns: Int) throws(ArchiveError) {
-    data = try ArchiveSlice(reader, header)
+    try self.init(ArchiveSlice(reader, header), columns: columns)
+  }
+
+  init(_ data: ArchiveSlice, columns: Int) throws(ArchiveError) {
+    self.data = data
     width = try data.width()
     guard (data.count - 1) % (columns * width) == 0 else { throw data.foreign }
     self.columns = columns

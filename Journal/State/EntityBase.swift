@@ -19,6 +19,8 @@ package protocol EntityBase: AnyObject, Sendable {
   func revisions() -> BaseIterator<Int, Revision>
   /// The lines of a declared index; nil if some layer lacks them.
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)?
+  /// The words of a declared index; nil if some layer lacks them.
+  func words(_ definition: IndexDefinition) -> (any WordsBase)?
   /// The number of events between this base and another of the same history, if the layers of the newer base list what
   /// changed since the older one; otherwise nil.
   func distance(to other: any EntityBase) -> Int?

@@ -93,6 +93,14 @@ public struct EntityTable: Sendable {
     if defersUpdates { deferred = [:] }
   }
 
+  /// The entities that were added, changed or deleted above the layers.
+  var numbersAboveBase: [Int] {
+    rows.map(\.key) + deletions.map(\.key) + (deferred.map { Array($0.keys) } ?? [])
+  }
+
+  /// Whether another table is backed by the same layers.
+  func hasSameBase(as other: EntityTable) -> Bool { base === other.base }
+
   /// Whether no entity exists. O(1).
   public var isEmpty: Bool { count == 0 }
 

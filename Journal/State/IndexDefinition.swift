@@ -32,19 +32,29 @@ package struct IndexScope: Hashable, Sendable {
   }
 }
 
-/// An index that a model's app has declared: the values at a path of the entities in a scope.
+/// An index that a model's app has declared: the values at a path of the entities in a scope, or the words of its texts.
 package struct IndexDefinition: Hashable, Sendable {
   package let scope: IndexScope
   package let path: AttributePath
+  package let isOfWords: Bool
 
-  package init(_ scope: IndexScope, _ path: AttributePath) {
+  package init(_ scope: IndexScope, _ path: AttributePath, isOfWords: Bool = false) {
     self.scope = scope
     self.path = path
+    self.isOfWords = isOfWords
   }
 
   /// Calls `body` with each line that an entity has in the index.
   func forEachLine(of number: Int, _ record: EntityRecord, _ body: (ValueLine) -> Void) {
     guard scope.lists(record) else { return }
-    record.forEachKey(at: path) { body(ValueLine(key: $0, member: number)) }
+    if isOfWords {
+      var words = TextWords()
+      words.read(record, at: path)
+      for word in Set(words.words) {
+        body(ValueLine(key: ValueKey(.string(String(decoding: word, as: UTF8.self))), member: number))
+      }
+    } else {
+      record.forEachKey(at: path) { body(ValueLine(key: $0, member: number)) }
+    }
   }
 }

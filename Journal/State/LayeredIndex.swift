@@ -17,14 +17,7 @@ package struct LayeredIndex: Sendable {
     guard let base = table.base?.valueLines(definition) else { return nil }
     self.table = table
     self.base = base
-    var lines: [ValueLine] = []
-    for (number, row) in table.rows {
-      definition.forEachLine(of: number, row.record) { lines.append($0) }
-    }
-    for number in table.deferred?.keys ?? [:].keys {
-      if let row = table[number] { definition.forEachLine(of: number, row.record) { lines.append($0) } }
-    }
-    recent = ValueIndex(lines)
+    recent = ValueIndex(aboveBaseOf: table, definition)
   }
 
   /// The lines in a range; none if the range is nil.

@@ -1,3 +1,5 @@
+import Tables
+
 // Updates an index from a table of entities, for a model that reads keys from records.
 extension ValueIndex {
   /// Builds the index of a table, from the table's layers if they have the index.
@@ -26,12 +28,22 @@ extension ValueIndex {
     self.init(lines)
   }
 
+  /// Builds the index of those entities of a table that were added or changed above its layers.
+  package init(aboveBaseOf table: EntityTable, _ definition: IndexDefinition) {
+    var lines: [ValueLine] = []
+    for (number, row) in table.rows { definition.forEachLine(of: number, row.record) { lines.append($0) } }
+    for number in table.deferred?.keys ?? [:].keys {
+      if let row = table[number] { definition.forEachLine(of: number, row.record) { lines.append($0) } }
+    }
+    self.init(lines)
+  }
+
   /// Updates this index from an old table to a new one.
   /// - Complexity: that of finding the differences between the tables, and O(log n) for each difference.
   package mutating func follow(from old: EntityTable, to new: EntityTable, _ definition: IndexDefinition) {
     for (number, old, new) in new.changes(since: old) {
-      if let old, definition.scope.lists(old.record) { remove(number, old.record, at: definition.path) }
-      if let new, definition.scope.lists(new.record) { insert(number, new.record, at: definition.path) }
+      if let old { definition.forEachLine(of: number, old.record) { remove($0) } }
+      if let new { definition.forEachLine(of: number, new.record) { insert($0) } }
     }
   }
 }

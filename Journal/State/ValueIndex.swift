@@ -107,15 +107,8 @@ extension ValueIndex {
     self.lines = SortedTable(sorted: sorted.lazy.map { (key: $0, value: ()) }) ?? SortedTable()
   }
 
-  /// Lists a member under the value at a path of its record.
-  package mutating func insert(_ member: Int, _ record: EntityRecord, at path: AttributePath) {
-    record.forEachKey(at: path) { lines.updateValue((), forKey: ValueLine(key: $0, member: member)) }
-  }
-
-  /// Removes a member from under the value at a path of its record.
-  package mutating func remove(_ member: Int, _ record: EntityRecord, at path: AttributePath) {
-    record.forEachKey(at: path) { lines.removeValue(forKey: ValueLine(key: $0, member: member)) }
-  }
+  mutating func insert(_ line: ValueLine) { lines.updateValue((), forKey: line) }
+  mutating func remove(_ line: ValueLine) { lines.removeValue(forKey: line) }
 
   package func lines(in range: ValueRange, reversed: Bool = false) -> Lines {
     lines(in: range.lines, reversed: reversed)

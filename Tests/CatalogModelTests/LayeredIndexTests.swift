@@ -448,6 +448,7 @@ final class CountedBase: EntityBase {
     counts.withLock { $0.indexes += 1 }
     return base.valueLines(definition)
   }
+  func words(_ definition: IndexDefinition) -> (any WordsBase)? { base.words(definition) }
   func distance(to other: any EntityBase) -> Int? { nil }
   func numbers(changedSince other: any EntityBase) -> Set<Int> { [] }
 }

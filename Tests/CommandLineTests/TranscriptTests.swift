@@ -18,6 +18,7 @@ import Testing
     "Documentation/Undo.md": nil,
     "Documentation/Queries.md": nil,
     "Documentation/Comparison.md": nil,
+    "Documentation/Search.md": nil,
   ])
   func theProgramOfAPageAndItsSessionsPrintWhatThePageSays(_ page: String, _ output: String?) throws {
     try withTemporaryFolder { folder in

@@ -24,7 +24,7 @@ struct ForgedArchive {
     let header = LayerHeader(
       journal: id, shape: shape, head: head, start: .start(shape),
       checkpoints: [LayerCheckpoint(revision: head.revision, eventCount: 0, parts)],
-      indexes: [names])
+      indexes: [names, words])
     var bytes: [UInt8] = []
     _ = try unsafe LayerWriter.write([WholeState(parts: parts, revision: head.revision)], header) {
       piece in
@@ -36,6 +36,7 @@ struct ForgedArchive {
   /// An index on the names of some of the items.
   private static let names = IndexDefinition(
     IndexScope(table: 1, field: 0, text: "two"), AttributePath(["name"]))
+  private static let words = IndexDefinition(names.scope, names.path, isOfWords: true)
 
   // MARK: Altering
 
@@ -138,6 +139,11 @@ struct ForgedArchive {
         while let line = lines.next() { count += line.member % 7 }
       }
       count += ValueIndex(items, Self.names).count
+    }
+    if let items = state.parts?.tables[1], let index = TextIndex(inLayersOf: items, Self.words) {
+      for word in ["item", "1", "17", ""] {
+        for isPrefix in [false, true] { count += index.hits(of: Array(word.utf8), isPrefix: isPrefix).count }
+      }
     }
     count += state.problems().count
     _ = StateDigest.digest(of: state)

@@ -218,6 +218,7 @@ private final class CountingBase: EntityBase {
   func isErased(_ number: Int) -> Bool { base.isErased(number) }
   func revisions() -> BaseIterator<Int, Revision> { base.revisions() }
   func valueLines(_ definition: IndexDefinition) -> (any ValueLinesBase)? { nil }
+  func words(_ definition: IndexDefinition) -> (any WordsBase)? { nil }
   func distance(to other: any EntityBase) -> Int? { nil }
   func numbers(changedSince other: any EntityBase) -> Set<Int> { [] }
 }

@@ -33,6 +33,7 @@ struct Row: Sendable {
     Row(name: "aggregates", measure: aggregates),
     Row(name: "joins", measure: joins),
     Row(name: "query-opening", needs: [.processStatus], measure: openingOfIndex),
+    Row(name: "search", measure: search),
     Row(name: "values", measure: values),
     Row(name: "rules", measure: commitsUnderRules),
     Row(name: "cascade", measure: cascades),

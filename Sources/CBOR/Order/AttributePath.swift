@@ -67,6 +67,13 @@ extension EntityRecord {
     if isThere == nil { body(.missing) }
   }
 
+  /// Calls `body` with the UTF-8 bytes of the text at a path or, in an array or a dictionary there, of each text inside.
+  /// Keys are no texts.
+  package func forEachText(at path: AttributePath, _ body: (UnsafeRawBufferPointer) -> Void) {
+    // Records were checked when they were made.
+    _ = read(at: path) { reader in try? unsafe reader.readTexts(body) }
+  }
+
   /// The integers at a path: the value or, of an array there, the elements; and whether nothing else is there but null.
   package func integers(at path: AttributePath) -> (numbers: [Int], isAll: Bool) {
     let found = read(at: path) { reader -> (numbers: [Int], isAll: Bool) in
@@ -94,5 +101,20 @@ extension EntityRecord {
     var isFound = false
     forEachKey(at: path) { if range.contains($0) { isFound = true } }
     return isFound
+  }
+}
+
+extension CBORReader {
+  fileprivate mutating func readTexts(_ body: (UnsafeRawBufferPointer) -> Void) throws(CBORError) {
+    switch try kind() {
+    case .text: unsafe body(try readTextBytes())
+    case .array: for _ in 0..<(try readArrayHead()) { try unsafe readTexts(body) }
+    case .map:
+      for _ in 0..<(try readMapHead()) {
+        try skip()
+        try unsafe readTexts(body)
+      }
+    default: try skip()
+    }
   }
 }

@@ -33,14 +33,15 @@ package final class IndexCache: Sendable {
   }
 
   /// A draft and the newest state, or an old state and the newest one, are queried in turns, so two indexes are cached.
-  private static let keptCount = 2
+  static let keptCount = 2
   /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two. Updating it by
   /// as many changes takes no longer either.
-  private static let waitingCount = 4096
+  static let waitingCount = 4096
 
   private let indexes = Lock<[IndexDefinition: Indexes]>([:])
   /// Whether and where slow queries are reported; nil for a catalog without a journal.
   private let options = Lock<JournalOptions?>(nil)
+  let words = WordCache()
   private let declarations = Lock<[IndexScope: [IndexDefinition]]>([:])
 
   // MARK: Declared indexes
@@ -49,12 +50,20 @@ package final class IndexCache: Sendable {
   var declared: [IndexScope: [IndexDefinition]] { declarations.withLock { $0 } }
 
   /// Records the indexes of a type of items.
-  func declare(_ paths: [AttributePath], of scope: IndexScope) {
+  func declare(_ paths: [AttributePath], words: [AttributePath], of scope: IndexScope) {
     declarations.withLock { declarations in
       let known = declarations[scope]
+      func isKnown(_ path: AttributePath, isOfWords: Bool) -> Bool {
+        known?.contains { $0.path == path && $0.isOfWords == isOfWords } == true
+      }
       // Nearly always there is nothing new. Two types of one kind may declare different indexes.
-      if let known, paths.allSatisfy({ path in known.contains { $0.path == path } }) { return }
-      let new = paths.map { IndexDefinition(scope, $0) }
+      if known != nil, paths.allSatisfy({ isKnown($0, isOfWords: false) }),
+        words.allSatisfy({ isKnown($0, isOfWords: true) })
+      {
+        return
+      }
+      let new =
+        paths.map { IndexDefinition(scope, $0) } + words.map { IndexDefinition(scope, $0, isOfWords: true) }
       declarations[scope] = (known ?? []) + new.filter { known?.contains($0) != true }
     }
   }
@@ -217,12 +226,17 @@ extension Catalog {
     try Model.checkIndexes()
     let paths = Model.indexedPaths
     let scope = IndexScope(itemsOfKind: Model.kind)
-    indexCache.declare(paths, of: scope)
-    for (position, path) in paths.enumerated() {
-      indexCache.prepare(IndexDefinition(scope, path), in: itemTable) { done in
-        progress(position * itemCount + done, paths.count * itemCount)
+    indexCache.declare(paths, words: Model.wordPaths, of: scope)
+    let all = paths + Model.wordPaths
+    for (position, path) in all.enumerated() {
+      func report(_ done: Int) { progress(position * itemCount + done, all.count * itemCount) }
+      if position < paths.count {
+        indexCache.prepare(IndexDefinition(scope, path), in: itemTable, progress: report)
+      } else {
+        let definition = IndexDefinition(scope, path, isOfWords: true)
+        indexCache.words.prepare(definition, in: itemTable, progress: report)
       }
     }
-    progress(paths.count * itemCount, paths.count * itemCount)
+    progress(all.count * itemCount, all.count * itemCount)
   }
 }

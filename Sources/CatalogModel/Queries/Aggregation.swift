@@ -157,7 +157,7 @@ extension QueryPlan {
   fileprivate func found(_ answer: QueryAnswer, in catalog: Catalog) -> [Int] {
     if answer.isKnown || isLimited { return answer.numbers(in: catalog) }
     var plan = self
-    plan.orders = []
+    (plan.orders, plan.ranking) = ([], nil)
     return plan.run(in: catalog).numbers
   }
 }

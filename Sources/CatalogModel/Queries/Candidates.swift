@@ -14,7 +14,7 @@ final class Indexes {
     paths = plan.indexed
     scope = IndexScope(itemsOfKind: plan.kind)
     self.catalog = catalog
-    catalog.indexCache.declare(paths, of: scope)
+    catalog.indexCache.declare(paths, words: plan.words, of: scope)
   }
 
   /// The index on a path. Nil if no index is declared, or while it is being built.
@@ -25,6 +25,8 @@ final class Indexes {
     known.updateValue(index, forKey: path)
     return index
   }
+
+  func noteRecords(_ count: Int) { recordCount += count }
 
   /// Whether an item is of the kind of the query.
   func isOfKind(_ number: Int) -> Bool {
@@ -37,6 +39,7 @@ final class Indexes {
 struct Candidates {
   private enum Source {
     case lines([QueryIndex.Lines])
+    case found([Int])
     case members(EntityIndex.Members.Iterator, Indexes)
   }
 
@@ -72,6 +75,13 @@ struct Candidates {
       source = .members(indexes.catalog.itemsByCategory.members(of: category).makeIterator(), indexes)
       paths = [.category]
       isRising = true
+    case .words(let search):
+      guard let matches = search.indexedMatches(in: indexes.catalog) else { return nil }
+      source = .found(matches.numbers)
+      paths = search.paths
+      lineCount = matches.lineCount
+      indexes.noteRecords(matches.recordCount)
+      isRising = true
     case .category(nil), .text, .closure, .all, .not: return nil
     }
   }
@@ -93,6 +103,9 @@ struct Candidates {
         }
         if lines.isEmpty { return true }
       }
+    case .found(let found):
+      numbers = found
+      return true
     case .members(var members, let indexes):
       defer { source = .members(members, indexes) }
       for _ in 0..<steps {

@@ -7,6 +7,8 @@ indirect enum Condition: Sendable {
   /// Whether a text occurs in a text at the path or, without a path, in a text of any attribute, ignoring case.
   case text(String, in: AttributePath?)
   case closure(@Sendable (EntityRecord) -> Bool)
+  /// Whether the texts of an item match a search for words.
+  case words(WordSearch)
   case all([Condition])
   case any([Condition])
   case not(Condition)
@@ -26,6 +28,7 @@ indirect enum Condition: Sendable {
     case .category(let category): return { (try? ItemFields($0))?.category == category }
     case .text(let text, in: let path?): return { $0.value(at: path)?.hasText(text) ?? false }
     case .text(let text, in: nil): return { $0.hasText(text) }
+    case .words(let search): return search.holds
     case .closure(let holds): return holds
     case .all(let conditions):
       let tests = conditions.map(\.test)
@@ -43,7 +46,7 @@ indirect enum Condition: Sendable {
   var hasClosure: Bool {
     switch self {
     case .closure: true
-    case .value, .category, .text: false
+    case .value, .category, .text, .words: false
     case .all(let conditions), .any(let conditions): conditions.contains(where: \.hasClosure)
     case .not(let condition): condition.hasClosure
     }

@@ -17,7 +17,9 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   let answer: QueryAnswer
 
   init(_ catalog: Catalog) {
-    self.init(catalog, QueryPlan(Model.kind, indexed: Model.indexedPaths))
+    var plan = QueryPlan(Model.kind, indexed: Model.indexedPaths)
+    plan.words = Model.wordPaths
+    self.init(catalog, plan)
   }
 
   private init(_ catalog: Catalog, _ plan: QueryPlan) { self.init(catalog, plan, QueryAnswer(plan)) }
@@ -28,7 +30,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     self.answer = answer
   }
 
-  private func with(_ change: (inout QueryPlan) -> Void) -> ItemQuery {
+  func with(_ change: (inout QueryPlan) -> Void) -> ItemQuery {
     var plan = plan
     // A limited query is filtered and sorted within its limit.
     if plan.limit != nil || plan.offset > 0 {

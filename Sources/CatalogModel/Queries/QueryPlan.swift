@@ -14,6 +14,12 @@ struct QueryPlan: Sendable {
   let kind: String
   /// The paths that have an index.
   let indexed: [AttributePath]
+  /// The paths that have an index of words.
+  var words: [AttributePath] = []
+  /// The search whose best matches come first, unless there are sort keys.
+  var ranking: WordSearch?
+  /// Whether the best matches of a search come first.
+  var isRanked: Bool { ranking != nil && orders.isEmpty }
   /// The source of the items. Nil for all items of the kind.
   var source: QueryAnswer?
   var conditions: [Condition] = []
@@ -58,9 +64,13 @@ struct QueryPlan: Sendable {
     if let source {
       let (numbers, done) = source.run(in: catalog)
       work = done ?? work
-      return sift(numbers, conjuncts, in: catalog, &work)
+      guard let ranking, orders.isEmpty else { return sift(numbers, conjuncts, in: catalog, &work) }
+      // Ranked among all items, so that the order does not depend on the limit.
+      let ranked = ranking.ranked(in: catalog, [], needed: .max, &work).filter(Set(numbers).contains)
+      return sift(ranked, conjuncts.filter { !$0.isSearch(ranking) }, in: catalog, &work)
     }
     let indexes = Indexes(self, catalog)
+    if let ranking, orders.isEmpty { return ranking.ranked(in: catalog, conjuncts, needed: needed, &work) }
     var narrow = conjuncts.indices.compactMap { index in
       Candidates(conjuncts[index], indexes).map { (candidates: $0, rest: index) }
     }

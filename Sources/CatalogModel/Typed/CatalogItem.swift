@@ -51,7 +51,14 @@ extension CatalogItem {
 ///
 /// An index on an array finds its elements.
 public struct ItemIndex<Model: CatalogItem>: Sendable {
+  /// What an index is of, other than whole values.
+  public enum Form: Sendable {
+    /// The words of texts, also of those inside arrays and dictionaries: for `matching` of ``ItemQuery``.
+    case text
+  }
+
   let path: Result<AttributePath, JournalError>
+  let form: Form?
 
   /// An index on a property, or on a property of its value: `Index(\.place?.latitude)`.
   ///
@@ -59,12 +66,28 @@ public struct ItemIndex<Model: CatalogItem>: Sendable {
   /// throw: see ``ItemFilter``.
   public init<Property: Encodable & SendableMetatype>(_ property: any KeyPath<Model, Property> & Sendable) {
     path = Model.attribute(of: property)
+    form = nil
+  }
+
+  /// An index of the words of a property: `Index(\.title, .text)`.
+  public init<Property: Encodable & SendableMetatype>(
+    _ property: any KeyPath<Model, Property> & Sendable, _ form: Form
+  ) {
+    path = Model.attribute(of: property)
+    self.form = form
   }
 }
 
 extension CatalogItem {
   /// The paths of the indexes, without those whose key paths lead to no attribute.
-  static var indexedPaths: [AttributePath] { indexes.compactMap { try? $0.path.get() } }
+  static var indexedPaths: [AttributePath] { paths(ofIndexes: nil) }
+
+  /// The paths of the indexes of words.
+  static var wordPaths: [AttributePath] { paths(ofIndexes: .text) }
+
+  private static func paths(ofIndexes form: ItemIndex<Self>.Form?) -> [AttributePath] {
+    indexes.filter { $0.form == form }.compactMap { try? $0.path.get() }
+  }
 
   /// Throws `wrongUse` if the key path of an index leads to no attribute.
   static func checkIndexes() throws(JournalError) {

@@ -33,7 +33,10 @@ final class CatalogReads: Sendable {
   /// Notes that a query has run.
   /// - Parameter readsValues: whether the values of its items were read too.
   func note(_ plan: QueryPlan, _ numbers: [Int], in catalog: Catalog, readsValues: Bool) {
-    if let source = plan.source {
+    if plan.isRanked {
+      // The rank of an item depends on the others.
+      note(all: .item)
+    } else if let source = plan.source {
       note(source.plan, source.numbers(in: catalog), in: catalog, readsValues: true)
     } else if plan.limit != 0 {
       note(ItemsRead(plan, numbers, in: catalog, readsValues: readsValues))

@@ -22,7 +22,7 @@ struct QueryRun<Model: CatalogItem>: Sendable {
       items = ItemQuery(version.state, found.plan, found.answer)
       let plan = found.plan
       followsItems =
-        plan.source == nil && plan.limit == nil && plan.offset == 0
+        plan.source == nil && !plan.isRanked && plan.limit == nil && plan.offset == 0
         && !plan.conditions.contains(where: \.hasClosure)
       let numbers = items.numbers
       if !followsItems { reads.note(found.plan, numbers, in: version.state, readsValues: true) }

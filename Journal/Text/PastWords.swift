@@ -1,0 +1,78 @@
+package import CBOR
+package import Foundation
+import PropertyLists
+
+/// A version of an entity that a search found.
+package struct PastHit: Hashable, Sendable {
+  package let number: Int
+  package let revision: Revision
+}
+
+/// The words of all versions that the entries of a layer made of the entities in a scope.
+package struct PastWords {
+  fileprivate let segments: [TextSegment]
+
+  /// The versions that have a word or, for a prefix, a word that begins so, in one of the indexes.
+  package func hits(of word: [UInt8], isPrefix: Bool) throws -> Set<PastHit> {
+    var found: Set<PastHit> = []
+    for segment in segments {
+      for hit in try segment.hits(of: word, isPrefix: isPrefix, asOf: .max) {
+        found.insert(PastHit(number: hit.number, revision: hit.revision))
+      }
+    }
+    return found
+  }
+}
+
+extension Journal {
+  /// The versions of the entities in a scope that match a search, of all versions up to the newest entry.
+  /// - Parameters:
+  ///   - definitions: the indexes of words that the search needs.
+  ///   - indexed: finds the versions of a layer that has the indexes.
+  ///   - scanned: whether a version matches, for layers without the indexes and for entries that no layer has.
+  package func pastVersions(
+    of scope: IndexScope, _ definitions: [IndexDefinition], indexed: (PastWords) throws -> Set<PastHit>,
+    scanned: (EntityRecord) -> Bool
+  ) throws -> Set<PastHit> {
+    let version = version
+    var found: Set<PastHit> = []
+    func scan(after first: Revision, through last: Revision) throws {
+      guard first < last else { return }
+      try chain.waitForEntry(last)
+      try chain.forEachVersion(State.self, of: [scope.table], after: first, through: last) {
+        _, number, revision, record in
+        if scope.lists(record), scanned(record) { found.insert(PastHit(number: number, revision: revision)) }
+      }
+    }
+    var reached = 0
+    var scannedFrom = 0
+    for layer in LayerStack.backing(version.state)?.layers.reversed() ?? [] {
+      let contents = layer.contents
+      let segments = definitions.compactMap { contents.words($0) }
+      if segments.count == definitions.count {
+        do {
+          found.formUnion(try indexed(PastWords(segments: segments)))
+          try scan(after: scannedFrom, through: reached)
+          scannedFrom = layer.top.revision
+        } catch let error as ArchiveError {
+          // The log is read in place of this layer.
+          _ = layer.replacement(of: contents, because: error, isForAnswer: false)
+        }
+      }
+      reached = layer.top.revision
+    }
+    try scan(after: scannedFrom, through: version.revision)
+    try chain.faults.check()
+    return found
+  }
+
+  /// When and by whom an entry was made. Of a pruned entry, only the date of the base is known.
+  package func origin(at revision: Revision) throws -> (date: Date, author: String) {
+    try settled {
+      if revision <= format.head.revision { return (format.head.date, "") }
+      return try log.read(revision) { entry throws(JournalError) in
+        (try entry.header().date.date, try entry.annotation()?.author ?? "")
+      }
+    }
+  }
+}

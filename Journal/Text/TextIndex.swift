@@ -1,0 +1,110 @@
+import CBOR
+import Tables
+
+/// A version of an entity that has a word.
+package struct WordHit: Sendable {
+  package let number: Int
+  let revision: Revision
+  /// How often the version has the word, and how many words it has; 0 if its record must be read for that.
+  package var count: Int
+  package let length: Int
+  /// Whether no later version or deletion of the entity is in the layer.
+  var isNewest = false
+
+  /// This hit, so that its record must be read.
+  package var withoutCount: WordHit { WordHit(number: number, revision: revision, count: 0, length: 0) }
+}
+
+/// The words of the entities of one state. They never change.
+package protocol WordsBase: Sendable {
+  /// The entities that have a word or, for a prefix, a word that begins so.
+  func hits(of word: [UInt8], isPrefix: Bool) -> [WordHit]
+}
+
+/// The words of a table's texts: those of its layers or of an earlier table, and those of what has changed since then.
+package struct TextIndex: Sendable {
+  private let definition: IndexDefinition
+  private let base: any WordsBase
+  /// Whether the base is the layers of the table.
+  package let isLayered: Bool
+  private var table: EntityTable
+  /// The entities that the base has otherwise, and the words of those that still exist.
+  private var changed = SortedTable<Int, Void>()
+  private var recent = ValueIndex()
+
+  /// Whether all layers of a table have an index.
+  package static func isInLayers(of table: EntityTable, _ definition: IndexDefinition) -> Bool {
+    table.base?.words(definition) != nil
+  }
+
+  /// An index in layers; nil if the table is not backed by layers, or if one of them lacks the index.
+  /// - Complexity: O(n log n) in the words of what has changed above the layers.
+  package init?(inLayersOf table: EntityTable, _ definition: IndexDefinition) {
+    guard let base = table.base?.words(definition) else { return nil }
+    (self.definition, self.base, self.table, isLayered) = (definition, base, table, true)
+    for number in table.numbersAboveBase { changed.updateValue((), forKey: number) }
+    recent = ValueIndex(aboveBaseOf: table, definition)
+  }
+
+  /// An index in memory.
+  /// - Complexity: O(n log n) in the words of all entities.
+  package init(building table: EntityTable, _ definition: IndexDefinition, progress: (_ done: Int) -> Void) {
+    var collector = TextCollector(definition)
+    for (done, entity) in table.enumerated() {
+      collector.append(entity.number, entity.row.modified, entity.row.record, isNewest: true)
+      if done % 4096 == 4095 { progress(done + 1) }
+    }
+    (self.definition, self.table, isLayered) = (definition, table, false)
+    base = BuiltWords(segment: collector.finish().segment)
+    progress(table.count)
+  }
+
+  /// This index, updated to another table; nil if it is better made anew.
+  /// - Parameter limit: how many entities may differ.
+  /// - Complexity: that of finding the differences between the tables, and O(log n) for each word in them.
+  package func following(to new: EntityTable, limit: Int) -> TextIndex? {
+    guard let distance = table.distance(to: new), distance <= limit,
+      !isLayered || table.hasSameBase(as: new)
+    else { return nil }
+    var index = self
+    index.table = new
+    for (number, old, new) in new.changes(since: table) {
+      index.changed.updateValue((), forKey: number)
+      if let old { definition.forEachLine(of: number, old.record) { index.recent.remove($0) } }
+      if let new { definition.forEachLine(of: number, new.record) { index.recent.insert($0) } }
+    }
+    return isLayered || index.changed.count <= limit ? index : nil
+  }
+
+  /// The entities that have a word or, for a prefix, a word that begins so, in the order of their numbers.
+  package func hits(of word: [UInt8], isPrefix: Bool) -> [WordHit] {
+    let text = String(decoding: word, as: UTF8.self)
+    var hits = recent.members(in: isPrefix ? .prefix(text) : .equal(to: .string(text))).map {
+      WordHit(number: $0, revision: 0, count: 0, length: 0)
+    }
+    for hit in base.hits(of: word, isPrefix: isPrefix) where changed.isEmpty || !changed.contains(hit.number)
+    {
+      hits.append(hit)
+    }
+    let isRising = zip(hits, hits.dropFirst()).allSatisfy { $0.number < $1.number }
+    if isRising { return hits }
+    hits.sort { $0.number < $1.number }
+    var last = 0
+    hits.removeAll { hit in
+      defer { last = hit.number }
+      return hit.number == last
+    }
+    return hits
+  }
+}
+
+private struct BuiltWords: WordsBase {
+  let segment: TextSegment
+
+  func hits(of word: [UInt8], isPrefix: Bool) -> [WordHit] {
+    guard let hits = try? segment.hits(of: word, isPrefix: isPrefix, asOf: .max) else {
+      preconditionFailure("An index in memory can be read.")
+    }
+    return hits
+  }
+}
