@@ -188,7 +188,7 @@ package final class Layer: Sendable {
         while try next() != nil {}
       }
       for definition in indexes {
-        if let words = source.words(definition) { try words.readAll() }
+        if let words = source.words(definition) { try words.readAll(isCancelled: isCancelled) }
         if definition.isOfWords { continue }
         let lines = try source.knownOrScannedLines(definition)
         for position in 0..<lines.count { _ = try lines.line(at: position) }

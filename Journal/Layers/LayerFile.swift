@@ -71,8 +71,8 @@ final class LayerFile: LayerContents {
     }
   }
 
-  /// The most declared indexes of a file: more than any app declares.
-  static let valueIndexLimit = 4096
+  /// The most declared indexes of values, and of words, in a file: more than any app declares.
+  static let indexLimit = 4096
 
   /// The declared indexes that a layer or snapshot has.
   static func indexes(
@@ -82,7 +82,7 @@ final class LayerFile: LayerContents {
     let key = ofWords ? LayerLayout.Root.wordIndexes : LayerLayout.Root.valueIndexes
     guard let header = try root.optional(key) else { return [] }
     let elements = try reader.elements(of: header)
-    guard elements.count <= Self.valueIndexLimit else { throw LayerReader.foreign(at: elements.offset) }
+    guard elements.count <= Self.indexLimit else { throw LayerReader.foreign(at: elements.offset) }
     return try (0..<elements.count).map { (index) throws(ArchiveError) in
       let header = try reader.resolve(try reader.list.reference(elements, index))
       let members = try reader.members(of: header)

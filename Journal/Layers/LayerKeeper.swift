@@ -315,7 +315,7 @@ final class LayerKeeper<State: EventSourced>: Sendable {
       let name = LayerName(from: first.start.revision, to: last.top.revision)
       let generation = 1 + (run.compactMap { $0.footer?.generation }.max() ?? 0)
       let footer = try write(
-        sources, name, from: first.start, to: checkpoints, generation: generation, large: large)
+        sources, name, from: first.start, to: checkpoints, generation: generation, merging: run, large: large)
       chain.add(try chain.open(name, footer))
       report(
         "\(run.count) layers were merged into one of revisions \(first.start.revision + 1) to "
@@ -341,9 +341,10 @@ final class LayerKeeper<State: EventSourced>: Sendable {
   }
 
   /// Writes the file of a layer or snapshot, and its footer.
+  /// - Parameter run: the layers that are the sources, if layers are merged.
   func write(
     _ sources: [any LayerSource], _ name: LayerName, from start: LayerCheckpoint,
-    to checkpoints: [LayerCheckpoint], generation: Int, replacesFile: Bool = false,
+    to checkpoints: [LayerCheckpoint], generation: Int, replacesFile: Bool = false, merging run: [Layer] = [],
     large: LayerSchedule.LargeFile? = nil
   ) throws(JournalError) -> LayerFooter {
     guard let shape = chain.shape, let top = checkpoints.last else {
@@ -355,16 +356,22 @@ final class LayerKeeper<State: EventSourced>: Sendable {
         path: folder.snapshots)
     }
     try chain.waitForEntry(top.revision)
+    let checkIsWanted: @Sendable () throws(JournalError) -> Void = { () throws(JournalError) in
+      if let large { self.interrupt(large) }
+      if self.isCancelling { throw .closed(path: self.folder.path) }
+    }
     let header = LayerHeader(
       journal: format.id, shape: shape, head: try chain.head(at: top.revision), start: start,
       checkpoints: checkpoints, indexes: indexes(),
-      history: LayerHistory { [chain] kinds, body throws(JournalError) in
-        try chain.forEachVersion(
-          State.self, of: kinds, after: start.revision, through: top.revision, body)
-      } checkIsWanted: { () throws(JournalError) in
-        if let large { self.interrupt(large) }
-        if self.isCancelling { throw .closed(path: self.folder.path) }
-      }, isSnapshot: name.from == nil)
+      history: LayerHistory(
+        entries: run.isEmpty
+          ? sources.map { _ in (after: start.revision, through: top.revision) }
+          : run.map { (after: $0.start.revision, through: $0.top.revision) },
+        forEachVersion: { [chain] kinds, entries, body throws(JournalError) in
+          try chain.forEachVersion(
+            State.self, of: kinds, after: entries.after, through: entries.through,
+            checkIsWanted: checkIsWanted, body)
+        }, checkIsWanted: checkIsWanted), isSnapshot: name.from == nil)
     let written = try LayerFile.write(
       sources, header, to: name, in: folder.makeSnapshots(), reserve: reserve, rateLimiter: rateLimiter
     ) {

@@ -12,7 +12,7 @@ struct LayerHeader: Sendable {
   /// The checkpoints in ascending order; the last one is at the head.
   let checkpoints: [LayerCheckpoint]
   var indexes: [IndexDefinition] = []
-  /// What the entries of the layer made; nil if the sources have all versions.
+  /// What the entries of the layer made. If nil, new indexes of words list only the versions that checkpoints show.
   var history: LayerHistory?
   /// Whether the entities become objects, which people can read. The only source is then a ``WholeState``.
   var isSnapshot = false
@@ -41,19 +41,19 @@ private struct WrittenTable {
 private struct NewestRows {
   private let rows: PackedNumbersBuilder
   private var place = 0
+  private var last = (number: 0, newest: 0)
 
   init(_ rows: PackedNumbersBuilder) { self.rows = rows }
 
   /// The newest revision of an entity; 0 if it has no row.
   mutating func newest(of number: Int) -> Revision {
-    while place < rows.count, rows.row(at: place).0 < UInt64(number) { place += 1 }
-    var newest: UInt64 = 0
-    var ahead = place
-    while ahead < rows.count, case let row = rows.row(at: ahead), row.0 == UInt64(number) {
-      newest = row.1
-      ahead += 1
+    if last.number == number { return last.newest }
+    last = (number, 0)
+    while place < rows.count, case let row = rows.row(at: place), row.0 <= UInt64(number) {
+      if row.0 == UInt64(number) { last.newest = Revision(row.1) }
+      place += 1
     }
-    return Revision(newest)
+    return last.newest
   }
 }
 
@@ -172,9 +172,9 @@ struct LayerWriter: ~Copyable {
     try appendIndexes(Root.valueIndexes, header.valueIndexes, shape) { writer, definition throws in
       try writer.appendLines(definition, sources, header, tables)
     }
-    let words = try TextSources(sources, header).segments
+    var words = try TextSources(sources, header)
     try appendIndexes(Root.wordIndexes, header.wordIndexes, shape) { writer, definition throws in
-      try writer.appendWords(words[definition] ?? [], header, tables[definition.scope.table])
+      try writer.appendWords(words.take(definition), header, tables[definition.scope.table])
     }
     return try archive.end()
   }

@@ -30,6 +30,7 @@ extension Journal {
   ///   - definitions: the indexes of words that the search needs.
   ///   - indexed: finds the versions of a layer that has the indexes.
   ///   - scanned: whether a version matches, for layers without the indexes and for entries that no layer has.
+  /// - Throws: ``JournalError`` with code `closed` as soon as the journal is being closed.
   package func pastVersions(
     of scope: IndexScope, _ definitions: [IndexDefinition], indexed: (PastWords) throws -> Set<PastHit>,
     scanned: (EntityRecord) -> Bool
@@ -39,8 +40,10 @@ extension Journal {
     func scan(after first: Revision, through last: Revision) throws {
       guard first < last else { return }
       try chain.waitForEntry(last)
-      try chain.forEachVersion(State.self, of: [scope.table], after: first, through: last) {
-        _, number, revision, record in
+      try chain.forEachVersion(
+        State.self, of: [scope.table], after: first, through: last,
+        checkIsWanted: current.checkIsNotClosing
+      ) { _, number, revision, record in
         if scope.lists(record), scanned(record) { found.insert(PastHit(number: number, revision: revision)) }
       }
     }

@@ -24,7 +24,10 @@ extension TextSegmentBuilder {
         count += 1
         last = document
       }
-      places[source].append(Int32(count - 1))
+      guard let number = Int32(exactly: count - 1) else {
+        throw ArchiveError(.limitExceeded, "the layer has too many versions for an index of words")
+      }
+      places[source].append(number)
       let segment = segments[source]
       let place = places[source].count
       heap.replaceFirst(

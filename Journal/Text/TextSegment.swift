@@ -82,14 +82,17 @@ struct TextSegment: Sendable {
     return place
   }
 
-  /// Reads everything, and throws if anything is damaged.
-  func readAll() throws(ArchiveError) {
+  /// Reads everything, unless cancelled, and throws if anything is damaged.
+  func readAll(isCancelled: () -> Bool) throws(ArchiveError) {
     if documentCount > 0 {
       var last = try document(at: 0)
-      for place in 1..<documentCount { last = try document(at: place, after: last) }
+      for place in 1..<documentCount {
+        if place % 256 == 0, isCancelled() { return }
+        last = try document(at: place, after: last)
+      }
     }
     var cursor = try cursor()
-    while let word = try cursor.next() { _ = try postings(of: word) }
+    while let word = try cursor.next(), !isCancelled() { _ = try postings(of: word) }
   }
 
   // MARK: Words
@@ -211,16 +214,11 @@ struct TextSegment: Sendable {
     }
 
     private mutating func number() throws(ArchiveError) -> Int {
-      var number = 0
-      var shift = 0
-      while offset < bytes.count, shift < 56 {
-        let byte = bytes[offset]
-        offset += 1
-        number |= Int(byte & 0x7F) << shift
-        if byte & 0x80 == 0 { return number }
-        shift += 7
-      }
-      throw segment.words.foreign
+      var place = offset
+      let number = unsafe bytes.withUnsafeBytes { unsafe Varints.next(in: $0, at: &place) }
+      guard let number, number <= UInt64(Int.max) else { throw segment.words.foreign }
+      offset = place
+      return Int(number)
     }
   }
 }

@@ -18,21 +18,29 @@ package enum Varints {
   package static func read<Failure: Error>(
     _ bytes: UnsafeRawBufferPointer, _ body: (UInt64) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
+    var place = 0
+    while place < bytes.count {
+      guard let number = unsafe next(in: bytes, at: &place) else { return false }
+      try body(number)
+    }
+    return true
+  }
+
+  /// The number at a place, which becomes the place after the number; nil if the bytes end within the number, or it
+  /// needs more than 64 bits.
+  @inline(__always)
+  package static func next(in bytes: UnsafeRawBufferPointer, at place: inout Int) -> UInt64? {
     var number: UInt64 = 0
     var shift: UInt64 = 0
-    for place in bytes.indices {
+    while place < bytes.count {
       let byte = unsafe bytes[place]
       let bits = UInt64(byte & 0x7F)
-      guard shift < 64, (bits << shift) >> shift == bits else { return false }
+      guard shift < 64, (bits << shift) >> shift == bits else { return nil }
+      place += 1
       number |= bits << shift
-      if byte & 0x80 == 0 {
-        try body(number)
-        number = 0
-        shift = 0
-      } else {
-        shift += 7
-      }
+      if byte & 0x80 == 0 { return number }
+      shift += 7
     }
-    return shift == 0
+    return nil
   }
 }

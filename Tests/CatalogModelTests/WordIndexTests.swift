@@ -119,31 +119,95 @@ import Testing
 
   @Test func aLayerThatIsNotWantedAnyMoreEndsWhileItsWordsAreMade() throws {
     let journal = try CatalogJournal.inMemory()
-    for number in 0..<10 { try journal.commit { _ = try $0.insert(Memo(title: "\(number)")) } }
-    let (state, head, chain) = (journal.state, journal.head, journal.chain)
-    let (parts, shape) = (try #require(state.parts), try #require(StateShape(Catalog.self)))
+    let count = 260
+    for number in 0..<count {
+      let title = "\(number) " + String(repeating: "x", count: 300)
+      try journal.commit { _ = try $0.insert(Memo(title: title)) }
+    }
     let calls = Lock(0)
-    func header(isWanted: Bool) -> LayerHeader {
-      LayerHeader(
-        journal: journal.id, shape: shape, head: head, start: .start(shape),
-        checkpoints: [LayerCheckpoint(revision: head.revision, eventCount: 10, parts)],
-        indexes: [Memo.titles],
-        history: LayerHistory { kinds, body throws(JournalError) in
-          try chain.forEachVersion(Catalog.self, of: kinds, after: 0, through: head.revision, body)
-        } checkIsWanted: { () throws(JournalError) in
-          calls.withLock { $0 += 1 }
-          if !isWanted { throw JournalError(.closed, "not wanted") }
-        })
+    func write(callLimit: Int) throws {
+      calls.withLock { $0 = 0 }
+      let source = try WholeState(journal.state, revision: count)
+      try journal.writeLayer([source], [(after: 0, through: count)]) { () throws(JournalError) in
+        let isWanted = calls.withLock { calls in
+          calls += 1
+          return calls <= callLimit
+        }
+        if !isWanted { throw JournalError(.closed, "not wanted") }
+      }
     }
-    func write(isWanted: Bool) throws {
-      let source = WholeState(parts: parts, revision: head.revision)
-      _ = try unsafe LayerWriter.write([source], header(isWanted: isWanted)) { _ in }
+    try write(callLimit: .max)
+    // For each 64 entries, 64 KiB of records, and 256 versions and 256 words of the merged index.
+    let most = calls.withLock { $0 }
+    #expect(most >= 5 + 1 + 2 + 2)
+    for limit in 0..<most {
+      let error = #expect(throws: JournalError.self) { try write(callLimit: limit) }
+      #expect(error?.code == .closed)
     }
-    try write(isWanted: true)
-    #expect(calls.withLock { $0 } > 10)
-    let error = #expect(throws: JournalError.self) { try write(isWanted: false) }
-    #expect(error?.code == .closed)
     try journal.close()
+  }
+
+  @Test func onlyTheEntriesOfSourcesWithoutAnIndexAreReadForIt() throws {
+    let journal = try CatalogJournal.inMemory()
+    var states: [Catalog] = []
+    for number in 1...12 {
+      try journal.commit { _ = try $0.insert(Memo(title: "\(number)")) }
+      states.append(journal.state)
+    }
+    let sources = try [4, 8, 12].map { try WholeState(states[$0 - 1], revision: $0) }
+    let indexed = SourceWithWords(source: sources[0], segment: try sources[0].scannedWords(Memo.titles))
+    let entries: [LayerHistory.Entries] = [(0, 4), (4, 8), (8, 12)]
+    let expected = try journal.writeLayer([indexed, indexed, indexed], entries)
+    #expect(expected.read == [])
+    let first = try journal.writeLayer([indexed, sources[1], sources[2]], entries)
+    #expect(first.read == [5, 6, 7, 8, 9, 10, 11, 12])
+    let whole = try journal.writeLayer(sources, entries)
+    #expect(whole.read == Array(1...12))
+    #expect(first.bytes == whole.bytes)
+    try journal.close()
+  }
+
+  @Test func readingAWholeIndexOfWordsEndsWhenItIsCancelled() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for number in 0..<600 { try draft.insert(Memo(title: "\(number)")) }
+    }
+    let segment = try WholeState(history.state, revision: 1).scannedWords(Memo.titles)
+    func checkCount(limit: Int) throws -> Int {
+      var count = 0
+      try segment.readAll {
+        count += 1
+        return count > limit
+      }
+      return count
+    }
+    #expect(try checkCount(limit: .max) == 2 + 600)
+    for limit in [0, 1, 2, 300] { #expect(try checkCount(limit: limit) == limit + 1) }
+  }
+
+  @Test func closingEndsASearchOfAllVersions() throws {
+    let journal = try CatalogJournal.inMemory()
+    for number in 0..<300 { try journal.commit { _ = try $0.insert(Memo(title: "\(number)")) } }
+    let closed = DispatchSemaphore(value: 0)
+    var count = 0
+    let error = #expect(throws: JournalError.self) {
+      try journal.pastVersions(of: Memo.titles.scope, [Memo.titles]) { _ in
+        []
+      } scanned: { _ in
+        count += 1
+        if count == 1 {
+          Thread.detachNewThread {
+            try? journal.close()
+            closed.signal()
+          }
+          while !journal.current.isClosing { Thread.sleep(forTimeInterval: 0.001) }
+        }
+        return true
+      }
+    }
+    #expect(error?.code == .closed)
+    #expect(count == 64)
+    closed.wait()
   }
 
   @Test func anIndexThatSaysAnotherVersionIsNewestDoesNotAgreeWithItsEntities() throws {
@@ -185,6 +249,56 @@ import Testing
 extension Memo {
   fileprivate static let titles = IndexDefinition(
     IndexScope(itemsOfKind: kind), AttributePath(["title"]), isOfWords: true)
+}
+
+/// A source of a layer that has an index of words.
+private struct SourceWithWords: LayerSource {
+  let source: WholeState
+  let segment: TextSegment
+
+  func versions(_ kind: Int) -> VersionCursor { source.versions(kind) }
+  func rows(_ kind: Int) -> RowReader { source.rows(kind) }
+  func lines(_ index: Int) -> LineCursor { source.lines(index) }
+  func texts(_ list: Int) -> [String] { source.texts(list) }
+  func words(_ definition: IndexDefinition) -> TextSegment? { segment }
+}
+
+extension WholeState {
+  fileprivate init(_ state: Catalog, revision: Revision) throws {
+    self.init(parts: try #require(state.parts), revision: revision)
+  }
+}
+
+extension CatalogJournal {
+  /// Writes a layer of all entries with an index of titles, and returns its bytes and whose versions were read for the
+  /// index.
+  /// - Parameter entries: the entries of each source.
+  @discardableResult
+  fileprivate func writeLayer(
+    _ sources: [any LayerSource], _ entries: [LayerHistory.Entries],
+    checkIsWanted: @escaping @Sendable () throws(JournalError) -> Void = {}
+  ) throws -> (bytes: [UInt8], read: [Revision]) {
+    let (parts, shape) = (try #require(state.parts), try #require(StateShape(Catalog.self)))
+    let read = Lock<[Revision]>([])
+    let header = LayerHeader(
+      journal: id, shape: shape, head: head, start: .start(shape),
+      checkpoints: [LayerCheckpoint(revision: head.revision, eventCount: head.revision, parts)],
+      indexes: [Memo.titles],
+      history: LayerHistory(
+        entries: entries,
+        forEachVersion: { [chain] kinds, entries, body throws(JournalError) in
+          try chain.forEachVersion(
+            Catalog.self, of: kinds, after: entries.after, through: entries.through,
+            checkIsWanted: checkIsWanted
+          ) { kind, number, revision, record throws(JournalError) in
+            read.withLock { $0.append(revision) }
+            try body(kind, number, revision, record)
+          }
+        }, checkIsWanted: checkIsWanted))
+    var bytes: [UInt8] = []
+    _ = try unsafe LayerWriter.write(sources, header) { unsafe bytes.append(contentsOf: $0) }
+    return (bytes, read.withLock { $0 })
+  }
 }
 
 /// The same items with another index.
