@@ -4,14 +4,9 @@ struct ReplayStep: Sendable {
   /// The most entries of a step.
   static let limit = 1000
   private static let byteCount = 16 << 20
-  /// The most entries of the first step of another replay.
-  private static let firstLimit = 128
 
   /// The most entries of the next step; one at first, because an entry may be very large.
   private(set) var entryCount = 1
-
-  /// Makes the next step short enough for entries larger than those before.
-  mutating func beginAgain() { entryCount = min(entryCount, Self.firstLimit) }
 
   /// Adapts the next step to the number of bytes that the last step added to memory.
   mutating func adapt(toByteCount byteCount: Int) {

@@ -5,8 +5,9 @@ import Tables
 package struct WordHit: Sendable {
   package let number: Int
   let revision: Revision
-  /// How often the version has the word, and how many words it has; 0 if its record must be read for that.
+  /// How often the version has the word. 0 if this is not known, and the record must be read.
   package var count: Int
+  /// How many words the version has, if the count is known.
   package let length: Int
   /// Whether no later version or deletion of the entity is in the layer.
   var isNewest = false
@@ -27,7 +28,8 @@ package struct TextIndex: Sendable {
   private let base: any WordsBase
   /// Whether the base is the layers of the table.
   package let isLayered: Bool
-  private var table: EntityTable
+  /// The table that has these words.
+  package private(set) var table: EntityTable
   /// The entities that the base has otherwise, and the words of those that still exist.
   private var changed = SortedTable<Int, Void>()
   private var recent = ValueIndex()
@@ -59,13 +61,17 @@ package struct TextIndex: Sendable {
     progress(table.count)
   }
 
-  /// This index, updated to another table; nil if it is better made anew.
-  /// - Parameter limit: how many entities may differ.
+  /// How many entities the base has otherwise.
+  package var changeCount: Int { changed.count }
+
+  /// About how many events lead to another table; nil if the index can't be updated to that table.
+  package func distance(to other: EntityTable) -> Int? {
+    isLayered && !table.hasSameBase(as: other) ? nil : table.distance(to: other)
+  }
+
+  /// This index, updated to another table, to which it must have a distance.
   /// - Complexity: that of finding the differences between the tables, and O(log n) for each word in them.
-  package func following(to new: EntityTable, limit: Int) -> TextIndex? {
-    guard let distance = table.distance(to: new), distance <= limit,
-      !isLayered || table.hasSameBase(as: new)
-    else { return nil }
+  package func following(to new: EntityTable) -> TextIndex {
     var index = self
     index.table = new
     for (number, old, new) in new.changes(since: table) {
@@ -73,7 +79,7 @@ package struct TextIndex: Sendable {
       if let old { definition.forEachLine(of: number, old.record) { index.recent.remove($0) } }
       if let new { definition.forEachLine(of: number, new.record) { index.recent.insert($0) } }
     }
-    return isLayered || index.changed.count <= limit ? index : nil
+    return index
   }
 
   /// The entities that have a word or, for a prefix, a word that begins so, in the order of their numbers.

@@ -38,7 +38,7 @@ import Testing
         recipes.journal.waitForLayers()
         try recipes.reopen()
         let state = recipes.journal.state
-        #expect(recipes.index(Recipe.indexedPaths[0], in: state) != nil)
+        #expect(recipes.index(Recipe.indexedPaths.values[0], in: state) != nil)
         let all = try state.items(ofKind: Recipe.kind).map { (id: $0.id, recipe: try $0.decode(Recipe.self)) }
         for _ in 0..<10 { try QueryTests.compare(state, all, using: &recipes.random) }
         #expect(state.indexProblems() == [])
@@ -68,7 +68,7 @@ import Testing
       try recipes.grow(60)
       recipes.journal.waitForLayers()
       #expect(recipes.journal.chain.layers.last?.indexes == [])
-      #expect(recipes.index(Recipe.indexedPaths[0], in: recipes.journal.state) == nil)
+      #expect(recipes.index(Recipe.indexedPaths.values[0], in: recipes.journal.state) == nil)
       #expect(try recipes.journal.verify(.deep).problems.map(\.description) == [])
     }
   }
@@ -153,7 +153,7 @@ import Testing
     }
     try insert(5_000)
     try history.state.buildIndexes(of: Recipe.self)
-    let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), Recipe.indexedPaths[1])
+    let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), Recipe.indexedPaths.values[1])
     func hasIndex(_ state: Catalog) -> Bool {
       state.indexCache.existingIndex(definition, in: state.itemTable) != nil
     }
@@ -182,7 +182,7 @@ import Testing
       var state = recipes.journal.state
       let base = CountedBase(try #require(state.itemTable.base))
       state.itemTable = EntityTable(base: base)
-      #expect(recipes.index(Recipe.indexedPaths[0], in: state) != nil)
+      #expect(recipes.index(Recipe.indexedPaths.values[0], in: state) != nil)
       let titles = ["Soup", "Stew"] + (0..<100).map { "none \($0)" }
       let found = try state.items(Recipe.self).filter(.isOne(of: titles, \.title)).count
       // Once above, once by the query, and once by the build in the background.
@@ -227,7 +227,7 @@ import Testing
       try await recipes.journal.commit(insert)
       recipes.journal.waitForLayers()
       let layer = try #require(recipes.journal.chain.layers.last)
-      let definition = try #require(layer.indexes.first { $0.path == Recipe.indexedPaths[0] })
+      let definition = try #require(layer.indexes.first { $0.path == Recipe.indexedPaths.values[0] })
       let known = try #require(layer.contents.valueLines(definition))
       var lines = try (0..<known.count).map { try known.line(at: $0) }
       let place = try #require(lines.firstIndex { $0.line.key == ValueKey(.string("1")) })
@@ -385,7 +385,7 @@ private struct Recipes {
 
   /// Compares all indexes with those that a scan gives, in both directions and in random ranges.
   mutating func expectIndexes(of state: Catalog, ofAllLayers: Bool = true) throws {
-    for path in Recipe.indexedPaths {
+    for path in Recipe.indexedPaths.values {
       let definition = IndexDefinition(IndexScope(itemsOfKind: Recipe.kind), path)
       let scanned = ValueIndex(scanning: state.itemTable, definition)
       guard let layered = index(path, in: state) else {

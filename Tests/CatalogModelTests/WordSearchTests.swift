@@ -42,11 +42,26 @@ import Testing
     #expect(try notes.matching(\.title, " ! \"\" ").count == 4)
     // Other conditions and orders.
     #expect(try notes.matching(\.lines, "soup").sorted(by: \.title).ids == [ids[0], ids[1]])
+    #expect(try notes.sorted(by: \.title).matching(\.lines, "soup").ids == [ids[0], ids[1]])
     #expect(try notes.filter(.prefix(\.title, "S")).matching(\.lines, "soup").ids == [ids[0]])
     #expect(try notes.matching(\.lines, "soup").filter(.prefix(\.title, "S")).ids == [ids[0]])
     #expect(try notes.matching(\.lines, "soup").prefix(1).ids == [ids[1]])
     #expect(try notes.prefix(1).matching(\.lines, "soup").ids == [ids[0]])
     #expect(try notes.matching(\.lines, "soup").matching(\.title, "day").ids == [ids[0]])
+    // A phrase is looked for in the text of each item that has its words, which is read once.
+    let phrases = try notes.matching(\.title, "\"of the\" \"the day\"")
+    #expect(phrases.ids == [ids[0]] && phrases.explain().recordCount == 1)
+  }
+
+  @Test func aSearchWithoutAPropertyIsWrongUse() throws {
+    let journal = try CatalogJournal.inMemory()
+    let none: [any PartialKeyPath<Memo> & Sendable] = []
+    let errors = [
+      #expect(throws: JournalError.self) { try journal.state.items(Memo.self).matching(none, "soup") },
+      #expect(throws: JournalError.self) { try journal.everMatching(none, "soup") },
+    ]
+    for error in errors { #expect(error?.code == .wrongUse && error?.message == "a search needs a property") }
+    try journal.close()
   }
 
   @Test func randomSearchesFindInAllStatesWhatANaiveSearchFinds() throws {
@@ -86,7 +101,7 @@ import Testing
         try notes.grow(10)
         let state = notes.journal.state
         let definition = IndexDefinition(
-          IndexScope(itemsOfKind: Memo.kind), Memo.wordPaths[0], isOfWords: true)
+          IndexScope(itemsOfKind: Memo.kind), Memo.indexedPaths.words[0], isOfWords: true)
         #expect(state.itemTable.base?.words(definition) != nil)
         for state in try [state, notes.past()] { try notes.compare(state) }
       }
@@ -125,6 +140,8 @@ import Testing
     #expect(marked("Süße Suppe, suppenkelle", "SUPPE* süsse") == ["Süße", "Suppe", "suppenkelle"])
     #expect(marked("one two one two", "\"one two\"") == ["one two", "one two"])
     #expect(marked("東京都庁", "京都庁") == ["京都庁"])
+    #expect(marked("東京都", "東") == ["東"] && marked("東京都", "都") == ["都"])
+    #expect(marked("A京都に 京", "京*") == ["京", "京"])
     #expect(marked("nothing", "no").isEmpty)
   }
 

@@ -50,20 +50,21 @@ package final class IndexCache: Sendable {
   var declared: [IndexScope: [IndexDefinition]] { declarations.withLock { $0 } }
 
   /// Records the indexes of a type of items.
-  func declare(_ paths: [AttributePath], words: [AttributePath], of scope: IndexScope) {
+  func declare(_ paths: IndexedPaths, of scope: IndexScope) {
     declarations.withLock { declarations in
       let known = declarations[scope]
       func isKnown(_ path: AttributePath, isOfWords: Bool) -> Bool {
         known?.contains { $0.path == path && $0.isOfWords == isOfWords } == true
       }
       // Nearly always there is nothing new. Two types of one kind may declare different indexes.
-      if known != nil, paths.allSatisfy({ isKnown($0, isOfWords: false) }),
-        words.allSatisfy({ isKnown($0, isOfWords: true) })
+      if known != nil, paths.values.allSatisfy({ isKnown($0, isOfWords: false) }),
+        paths.words.allSatisfy({ isKnown($0, isOfWords: true) })
       {
         return
       }
       let new =
-        paths.map { IndexDefinition(scope, $0) } + words.map { IndexDefinition(scope, $0, isOfWords: true) }
+        paths.values.map { IndexDefinition(scope, $0) }
+        + paths.words.map { IndexDefinition(scope, $0, isOfWords: true) }
       declarations[scope] = (known ?? []) + new.filter { known?.contains($0) != true }
     }
   }
@@ -226,11 +227,11 @@ extension Catalog {
     try Model.checkIndexes()
     let paths = Model.indexedPaths
     let scope = IndexScope(itemsOfKind: Model.kind)
-    indexCache.declare(paths, words: Model.wordPaths, of: scope)
-    let all = paths + Model.wordPaths
+    indexCache.declare(paths, of: scope)
+    let all = paths.values + paths.words
     for (position, path) in all.enumerated() {
       func report(_ done: Int) { progress(position * itemCount + done, all.count * itemCount) }
-      if position < paths.count {
+      if position < paths.values.count {
         indexCache.prepare(IndexDefinition(scope, path), in: itemTable, progress: report)
       } else {
         let definition = IndexDefinition(scope, path, isOfWords: true)

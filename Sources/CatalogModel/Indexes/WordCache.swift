@@ -3,13 +3,24 @@ import Locks
 
 /// The indexes of words of a catalog's items. As in an ``IndexCache``, a missing index is built in the background for
 /// more than 4,096 items, and a query on another state updates it. An index in layers comes first, because it takes no
-/// memory except for what has changed above the layers.
+/// memory except for what has changed above the layers. If very much has changed since an index in memory was built, the
+/// index is worn: it is built anew in the background, and used until then.
 ///
 /// Safe to use from any thread.
 final class WordCache: Sendable {
+  private final class Built: Sendable {
+    let index: TextIndex
+    let isWorn: Bool
+
+    init(_ index: TextIndex) {
+      self.index = index
+      isWorn = !index.isLayered && index.changeCount > WordCache.limit(for: index.table)
+    }
+  }
+
   private struct Kept: Sendable {
     /// The most recently used indexes, the newest first.
-    var indexes: [TextIndex] = []
+    var built: [Built] = []
     var isBeingBuilt = false
   }
 
@@ -17,7 +28,8 @@ final class WordCache: Sendable {
 
   /// An index of a table, or nil while it is being built.
   func index(_ name: IndexDefinition, in table: EntityTable) -> TextIndex? {
-    if let index = existingIndex(name, table) { return index }
+    let existing = existingIndex(name, table)
+    if let existing, !existing.isWorn { return existing.index }
     if table.count <= IndexCache.waitingCount { return build(name, table) { _ in } }
     let builds = kept.withLock { kept in
       defer { kept[name, default: Kept()].isBeingBuilt = true }
@@ -30,36 +42,48 @@ final class WordCache: Sendable {
         self?.kept.withLock { $0[name]?.isBeingBuilt = false }
       }
     }
-    return nil
+    return existing?.index
   }
 
-  /// Builds an index, or updates a known one, while the caller waits.
+  /// Builds an index, or updates a cached one, while the caller waits.
   func prepare(_ name: IndexDefinition, in table: EntityTable, progress: (_ done: Int) -> Void) {
-    if existingIndex(name, table) == nil { _ = build(name, table, progress) }
+    if existingIndex(name, table)?.isWorn ?? true { _ = build(name, table, progress) }
   }
 
-  private func existingIndex(_ name: IndexDefinition, _ table: EntityTable) -> TextIndex? {
+  /// How many entities may differ between a table and an index that is updated to it.
+  private static func limit(for table: EntityTable) -> Int { max(IndexCache.waitingCount, table.count / 8) }
+
+  /// A cached index, updated to a table, or one in the table's layers.
+  private func existingIndex(_ name: IndexDefinition, _ table: EntityTable) -> Built? {
     let isLayered = TextIndex.isInLayers(of: table, name)
-    let limit = max(IndexCache.waitingCount, table.count / 8)
-    for index in kept.withLock({ $0[name]?.indexes ?? [] }) where index.isLayered == isLayered {
-      if let index = index.following(to: table, limit: limit) { return keep(index, name) }
+    let built = kept.withLock { $0[name]?.built ?? [] }.filter { $0.index.isLayered == isLayered }
+    // Nearly always, the state was queried before.
+    if let newest = built.first, !newest.isWorn, newest.index.table.isEqual(to: table) { return newest }
+    let near = built.compactMap { kept in kept.index.distance(to: table).map { (kept, distance: $0) } }
+      .filter { $0.distance <= Self.limit(for: table) }
+    // A worn index is behind one that was built since.
+    let whole = near.filter { !$0.0.isWorn }
+    if let (kept, _) = (whole.isEmpty ? near : whole).min(by: { $0.distance < $1.distance }) {
+      return keep(Built(kept.index.following(to: table)), name, insteadOf: kept)
     }
-    return TextIndex(inLayersOf: table, name).map { keep($0, name) }
+    return TextIndex(inLayersOf: table, name).map { keep(Built($0), name) }
   }
 
   private func build(
     _ name: IndexDefinition, _ table: EntityTable, _ progress: (_ done: Int) -> Void
-  ) -> TextIndex { keep(TextIndex(building: table, name, progress: progress), name) }
+  ) -> TextIndex { keep(Built(TextIndex(building: table, name, progress: progress)), name).index }
 
-  private func keep(_ index: TextIndex, _ name: IndexDefinition) -> TextIndex {
+  /// - Parameter source: the cached index that the new one was made from, which is evicted first.
+  private func keep(_ built: Built, _ name: IndexDefinition, insteadOf source: Built? = nil) -> Built {
     // Evicted indexes are freed outside the lock.
     let old = kept.withLock { kept in
-      let old = kept[name]?.indexes ?? []
-      let others = old.filter { $0.isLayered == index.isLayered }.prefix(IndexCache.keptCount - 1)
-      kept[name, default: Kept()].indexes = [index] + others
+      let old = kept[name]?.built ?? []
+      let whole = old.filter { !$0.isWorn }
+      let others = whole.count < IndexCache.keptCount ? whole : whole.filter { $0 !== source }
+      kept[name, default: Kept()].built = [built] + others.prefix(IndexCache.keptCount - 1)
       return old
     }
     _ = old
-    return index
+    return built
   }
 }

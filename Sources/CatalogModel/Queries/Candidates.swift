@@ -11,10 +11,10 @@ final class Indexes {
   private(set) var recordCount = 0
 
   init(_ plan: QueryPlan, _ catalog: Catalog) {
-    paths = plan.indexed
+    paths = plan.indexed.values
     scope = IndexScope(itemsOfKind: plan.kind)
     self.catalog = catalog
-    catalog.indexCache.declare(paths, words: plan.words, of: scope)
+    catalog.indexCache.declare(plan.indexed, of: scope)
   }
 
   /// The index on a path. Nil if no index is declared, or while it is being built.
@@ -39,7 +39,7 @@ final class Indexes {
 struct Candidates {
   private enum Source {
     case lines([QueryIndex.Lines])
-    case found([Int])
+    case search(WordSearch, [TextIndex], Indexes)
     case members(EntityIndex.Members.Iterator, Indexes)
   }
 
@@ -76,17 +76,15 @@ struct Candidates {
       paths = [.category]
       isRising = true
     case .words(let search):
-      guard let matches = search.indexedMatches(in: indexes.catalog) else { return nil }
-      source = .found(matches.numbers)
+      guard let words = search.indexes(in: indexes.catalog) else { return nil }
+      source = .search(search, words, indexes)
       paths = search.paths
-      lineCount = matches.lineCount
-      indexes.noteRecords(matches.recordCount)
       isRising = true
     case .category(nil), .text, .closure, .all, .not: return nil
     }
   }
 
-  /// Collects up to this many more numbers, and returns whether there are no more.
+  /// Collects up to this many more numbers, and returns whether there are no more. A search for words finds all at once.
   mutating func collect(_ steps: Int) -> Bool {
     switch source {
     case .lines(var lines):
@@ -103,8 +101,11 @@ struct Candidates {
         }
         if lines.isEmpty { return true }
       }
-    case .found(let found):
-      numbers = found
+    case .search(let search, let words, let indexes):
+      let matches = search.indexedMatches(words, in: indexes.catalog)
+      numbers = matches.numbers
+      lineCount = matches.lineCount
+      indexes.noteRecords(matches.recordCount)
       return true
     case .members(var members, let indexes):
       defer { source = .members(members, indexes) }

@@ -56,8 +56,7 @@ extension ItemQuery {
     _ type: Other.Type, by property: any PartialKeyPath<Other> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: [StoredItem<Other>])] {
     let path = try Other.attribute(of: property).get()
-    let referrers = catalog.referrers(
-      to: numbers, by: path, of: QueryPlan(Other.kind, indexed: Other.indexedPaths))
+    let referrers = catalog.referrers(to: numbers, by: path, of: QueryPlan(Other.self))
     return zip(self, referrers).map { item, others in (item, others.map { StoredItem($0) }) }
   }
 }

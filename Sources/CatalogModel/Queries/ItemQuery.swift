@@ -16,11 +16,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
   private(set) var plan: QueryPlan
   let answer: QueryAnswer
 
-  init(_ catalog: Catalog) {
-    var plan = QueryPlan(Model.kind, indexed: Model.indexedPaths)
-    plan.words = Model.wordPaths
-    self.init(catalog, plan)
-  }
+  init(_ catalog: Catalog) { self.init(catalog, QueryPlan(Model.self)) }
 
   private init(_ catalog: Catalog, _ plan: QueryPlan) { self.init(catalog, plan, QueryAnswer(plan)) }
 
@@ -34,7 +30,7 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     var plan = plan
     // A limited query is filtered and sorted within its limit.
     if plan.limit != nil || plan.offset > 0 {
-      plan = QueryPlan(plan.kind, indexed: [], source: answer)
+      plan = QueryPlan(plan.kind, source: answer)
     }
     change(&plan)
     return ItemQuery(catalog, plan)

@@ -13,24 +13,27 @@ import CBOR
 struct QueryPlan: Sendable {
   let kind: String
   /// The paths that have an index.
-  let indexed: [AttributePath]
-  /// The paths that have an index of words.
-  var words: [AttributePath] = []
+  let indexed: IndexedPaths
   /// The search whose best matches come first, unless there are sort keys.
   var ranking: WordSearch?
   /// Whether the best matches of a search come first.
   var isRanked: Bool { ranking != nil && orders.isEmpty }
   /// The source of the items. Nil for all items of the kind.
-  var source: QueryAnswer?
+  let source: QueryAnswer?
   var conditions: [Condition] = []
   var orders: [QueryOrder] = []
   var offset = 0
   var limit: Int?
 
-  init(_ kind: String, indexed: [AttributePath], source: QueryAnswer? = nil) {
-    self.kind = kind
-    self.indexed = indexed
-    self.source = source
+  /// The plan of all items of a type.
+  init<Model: CatalogItem>(_: Model.Type) {
+    (kind, indexed, source) = (Model.kind, Model.indexedPaths, nil)
+  }
+
+  /// The plan of all items that a limited query finds.
+  init(_ kind: String, source: QueryAnswer) {
+    (self.kind, self.source) = (kind, source)
+    indexed = IndexedPaths()
   }
 
   /// The conditions that must all hold. Those with a closure come last, because each decodes the whole item.

@@ -7,7 +7,8 @@ extension ItemQuery {
   /// A word must be whole, or end with `*`. Words between quotation marks must follow each other. Neither case nor
   /// accents nor width count. In Chinese, Japanese and Korean, any run of characters is found.
   ///
-  /// Matches are ranked by BM25; `sorted(by:)` gives another order. A pattern without a word finds everything.
+  /// Matches are ranked by BM25, of several searches by the last one; `sorted(by:)`, before or after, gives another order.
+  /// A pattern without a word finds everything.
   /// - Parameters:
   ///   - property: a text, or an array or a dictionary with texts. An index makes the search fast: `Index(\.title, .text)`.
   ///   - pattern: the words.
@@ -26,7 +27,7 @@ extension ItemQuery {
   ///   - properties: texts, or arrays or dictionaries with texts. The search is fast if each has an index.
   ///   - pattern: the words.
   ///   - anyWord: whether one of the words or phrases is enough. By default, an item must have all.
-  /// - Throws: `JournalError` with code `wrongUse` if a key path leads to no attribute.
+  /// - Throws: `JournalError` with code `wrongUse` if a key path leads to no attribute, or if there is no property.
   public func matching(
     _ properties: [any PartialKeyPath<Model> & Sendable], _ pattern: String, anyWord: Bool = false
   ) throws(JournalError) -> ItemQuery {
@@ -35,7 +36,6 @@ extension ItemQuery {
     return with { plan in
       plan.conditions.append(.words(search))
       plan.ranking = search
-      plan.orders = []
     }
   }
 }

@@ -51,7 +51,7 @@ extension Journal where State == Catalog {
   ///   - pattern: the words.
   ///   - anyWord: whether one of the words or phrases is enough.
   ///   - limit: the most items to return.
-  /// - Throws: ``JournalError``, as for one property.
+  /// - Throws: ``JournalError``, as for one property; `wrongUse` also if there is no property.
   public func everMatching<Model: CatalogItem>(
     _ properties: [any PartialKeyPath<Model> & Sendable], _ pattern: String, anyWord: Bool = false,
     limit: Int = .max
@@ -60,7 +60,7 @@ extension Journal where State == Catalog {
     guard !search.pattern.phrases.isEmpty else {
       throw JournalError(.wrongUse, "\"\(pattern)\" has no word to search for")
     }
-    version.state.indexCache.declare(Model.indexedPaths, words: Model.wordPaths, of: search.scope)
+    version.state.indexCache.declare(Model.indexedPaths, of: search.scope)
     return try settled {
       let found = try pastVersions(of: search.scope, search.definitions) { words in
         try search.pastHits(words) { hit in

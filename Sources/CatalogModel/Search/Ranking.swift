@@ -10,9 +10,9 @@ extension WordSearch {
   func ranked(
     in catalog: Catalog, _ conditions: [Condition], needed: Int, _ work: inout QueryWork
   ) -> [Int] {
-    let indexed = indexedMatches(in: catalog)
-    let matches = indexed ?? scannedMatches(in: catalog)
-    if indexed != nil { work.paths = paths }
+    let indexes = indexes(in: catalog)
+    let matches = indexes.map { indexedMatches($0, in: catalog) } ?? scannedMatches(in: catalog)
+    if indexes != nil { work.paths = paths }
     work.lineCount += matches.lineCount
     work.recordCount += matches.recordCount
     work.isSorted = true

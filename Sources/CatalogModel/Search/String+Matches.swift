@@ -19,9 +19,15 @@ extension String {
     }
     var found: [Range<Int>] = []
     for phrase in WordPattern(pattern).phrases {
-      guard let last = phrase.words.last else { continue }
+      guard let word = phrase.words.last else { continue }
       for start in phrase.starts(in: text) {
-        found.append(places[start].lowerBound..<places[start + last.offset].upperBound)
+        let last = start + word.offset
+        var end = places[last].upperBound
+        // A single ideograph begins a pair. The word after a pair begins with the pair's second character.
+        if text.words[last] != word.bytes, last + 1 < places.count {
+          end = Swift.min(end, places[last + 1].lowerBound)
+        }
+        found.append(places[start].lowerBound..<end)
       }
     }
     var ranges: [Range<Int>] = []

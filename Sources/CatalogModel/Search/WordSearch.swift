@@ -13,9 +13,10 @@ struct WordSearch: Sendable, Hashable {
   init<Model: CatalogItem>(
     _: Model.Type, _ properties: [any PartialKeyPath<Model> & Sendable], _ pattern: String, matchesAny: Bool
   ) throws(JournalError) {
+    if properties.isEmpty { throw JournalError(.wrongUse, "a search needs a property") }
     kind = Model.kind
     for property in properties { paths.append(try Model.attribute(of: property).get()) }
-    isIndexed = !paths.isEmpty && paths.allSatisfy(Model.wordPaths.contains)
+    isIndexed = paths.allSatisfy(Model.indexedPaths.words.contains)
     self.pattern = WordPattern(pattern)
     self.matchesAny = matchesAny
   }
@@ -64,46 +65,48 @@ struct WordSearch: Sendable, Hashable {
       lengths.append(Int32(clamping: length))
       for (phrase, count) in counts.enumerated() { self.counts[phrase].append(Int32(clamping: count)) }
     }
+
+    /// Appends the matches among later items.
+    fileprivate mutating func append(_ other: Matches) {
+      numbers += other.numbers
+      lengths += other.lengths
+      for phrase in counts.indices {
+        counts[phrase] += other.counts[phrase]
+        itemCounts[phrase] += other.itemCounts[phrase]
+      }
+    }
   }
 
-  /// The matches, found by indexes; nil if some attribute has no index that can be used now.
-  func indexedMatches(in catalog: Catalog) -> Matches? {
+  /// The indexes of the attributes; nil if some attribute has no index that can be used now.
+  func indexes(in catalog: Catalog) -> [TextIndex]? {
     guard isIndexed else { return nil }
     var indexes: [TextIndex] = []
     for definition in definitions {
       guard let index = catalog.indexCache.words.index(definition, in: catalog.itemTable) else { return nil }
       indexes.append(index)
     }
+    return indexes
+  }
+
+  /// The matches, found by the indexes of the attributes.
+  func indexedMatches(_ indexes: [TextIndex], in catalog: Catalog) -> Matches {
     var matches = Matches(phraseCount: pattern.phrases.count)
-    let lists = pattern.phrases.map { hits(of: $0, indexes, catalog, &matches) }
+    let lists = pattern.phrases.map { phrase in
+      let lists = indexes.map { index in
+        let lists = phrase.words.map { index.hits(of: $0.bytes, isPrefix: $0.isPrefix) }
+        matches.lineCount += lists.reduce(0) { $0 + $1.count }
+        return lists.dropFirst().reduce(lists[0]) { $0.intersection(with: $1) }
+      }
+      return lists.dropFirst().reduce(lists[0]) { $0.union(with: $1) }
+    }
     collect(lists, in: catalog, &matches)
     return matches
   }
 
-  /// The items that have a phrase, in the order of their numbers. A count of 0 is not known.
-  private func hits(
-    of phrase: WordPattern.Phrase, _ indexes: [TextIndex], _ catalog: Catalog, _ matches: inout Matches
-  ) -> [WordHit] {
-    let lists = indexes.map { index in
-      let lists = phrase.words.map { index.hits(of: $0.bytes, isPrefix: $0.isPrefix) }
-      matches.lineCount += lists.reduce(0) { $0 + $1.count }
-      return lists.dropFirst().reduce(lists[0]) { $0.intersection(with: $1) }
-    }
-    var hits = lists.dropFirst().reduce(lists[0]) { $0.union(with: $1) }
-    guard phrase.words.count > 1 else { return hits }
-    // The index knows which items have all words, and not where.
-    var text = TextWords()
-    matches.recordCount += hits.count
-    hits.removeAll { hit in
-      guard let record = catalog.itemTable[hit.number]?.record else { return true }
-      text.removeAll()
-      for path in paths { text.read(record, at: path) }
-      return phrase.starts(in: text).isEmpty
-    }
-    return hits.map(\.withoutCount)
-  }
-
+  /// Collects the matches from the items that have all words of each phrase, in the order of their numbers.
   private func collect(_ lists: [[WordHit]], in catalog: Catalog, _ matches: inout Matches) {
+    // The index knows which items have all words of a phrase, and not where.
+    let isCandidate = pattern.phrases.map { $0.words.count > 1 }
     matches.itemCounts = lists.map(\.count)
     var places = lists.map { _ in 0 }
     var text = TextWords()
@@ -115,7 +118,7 @@ struct WordSearch: Sendable, Hashable {
       }
       if lowest == .max { return }
       var length = 0
-      var isKnown = true
+      var (isKnown, isSure) = (true, true)
       for phrase in lists.indices {
         found[phrase] = 0
         guard places[phrase] < lists[phrase].count, case let hit = lists[phrase][places[phrase]],
@@ -125,26 +128,37 @@ struct WordSearch: Sendable, Hashable {
         found[phrase] = max(hit.count, 1)
         length = hit.length
         if hit.count == 0 { isKnown = false }
+        if isCandidate[phrase] { isSure = false }
       }
-      guard self.matches(found) else { continue }
-      if !isKnown, let record = catalog.itemTable[lowest]?.record {
+      if !isSure || !isKnown && self.matches(found) {
+        guard let record = catalog.itemTable[lowest]?.record else { continue }
         matches.recordCount += 1
-        found = counts(in: record, &text)
+        let counts = counts(in: record, &text)
+        for phrase in counts.indices where found[phrase] > 0 && counts[phrase] == 0 {
+          matches.itemCounts[phrase] -= 1
+        }
+        found = counts
         length = text.words.count
       }
-      matches.append(lowest, found, length: length)
+      if self.matches(found) { matches.append(lowest, found, length: length) }
     }
   }
 
   /// The matches, found by reading the texts of all items of the kind.
   func scannedMatches(in catalog: Catalog) -> Matches {
     var matches = Matches(phraseCount: pattern.phrases.count)
-    var text = TextWords()
-    let (lineCount, recordCount) = catalog.forEachItem(ofKind: kind) { number, record in
-      let counts = counts(in: record, &text)
-      for (phrase, count) in counts.enumerated() where count > 0 { matches.itemCounts[phrase] += 1 }
-      if self.matches(counts) { matches.append(number, counts, length: text.words.count) }
-      return true
+    let (lineCount, recordCount) = catalog.forEachPart(ofKind: kind, isConcurrent: true) { forEachItem in
+      var part = Matches(phraseCount: pattern.phrases.count)
+      var text = TextWords()
+      forEachItem { number, record in
+        let counts = counts(in: record, &text)
+        for (phrase, count) in counts.enumerated() where count > 0 { part.itemCounts[phrase] += 1 }
+        if self.matches(counts) { part.append(number, counts, length: text.words.count) }
+        return true
+      }
+      return part
+    } _: {
+      matches.append($0)
     }
     (matches.lineCount, matches.recordCount) = (lineCount, recordCount)
     return matches

@@ -78,15 +78,24 @@ public struct ItemIndex<Model: CatalogItem>: Sendable {
   }
 }
 
+/// The paths of a type's indexes: of those of values, and of those of words.
+struct IndexedPaths: Sendable {
+  var values: [AttributePath] = []
+  var words: [AttributePath] = []
+}
+
 extension CatalogItem {
   /// The paths of the indexes, without those whose key paths lead to no attribute.
-  static var indexedPaths: [AttributePath] { paths(ofIndexes: nil) }
-
-  /// The paths of the indexes of words.
-  static var wordPaths: [AttributePath] { paths(ofIndexes: .text) }
-
-  private static func paths(ofIndexes form: ItemIndex<Self>.Form?) -> [AttributePath] {
-    indexes.filter { $0.form == form }.compactMap { try? $0.path.get() }
+  static var indexedPaths: IndexedPaths {
+    var paths = IndexedPaths()
+    for index in indexes {
+      guard let path = try? index.path.get() else { continue }
+      switch index.form {
+      case nil: paths.values.append(path)
+      case .text: paths.words.append(path)
+      }
+    }
+    return paths
   }
 
   /// Throws `wrongUse` if the key path of an index leads to no attribute.
