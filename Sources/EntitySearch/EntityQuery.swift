@@ -8,6 +8,12 @@ public struct EntityQuery: Hashable, Sendable {
   /// the texts in its attributes, also inside arrays and dictionaries (but not their keys), the kind of an item, and
   /// the name and the media type of an image. Nil matches all entities.
   public var text: String?
+  /// Words as `matching` of `ItemQuery` takes them, such as `tom* "of the day"`; nil for all entities. The same texts are
+  /// searched as for ``text``. Each word or phrase may be in another text.
+  public var words: String? {
+    didSet { pattern = words.map { WordPattern($0) } }
+  }
+  private var pattern: WordPattern?
   /// The kind of the items to find, or `category`, `image`, `tag` or `rule`; nil for entities of all kinds.
   public var kind: String?
   /// The categories of the items to find; nil for all entities.
@@ -17,9 +23,12 @@ public struct EntityQuery: Hashable, Sendable {
 
   /// Makes a query, by default for all entities.
   public init(
-    text: String? = nil, kind: String? = nil, categories: Set<CategoryID>? = nil, conditions: [Condition] = []
+    text: String? = nil, words: String? = nil, kind: String? = nil, categories: Set<CategoryID>? = nil,
+    conditions: [Condition] = []
   ) {
     self.text = text
+    self.words = words
+    pattern = words.map { WordPattern($0) }
     self.kind = kind
     self.categories = categories
     self.conditions = conditions
@@ -35,6 +44,7 @@ public struct EntityQuery: Hashable, Sendable {
       else { return false }
     }
     return conditions.allSatisfy { $0.holds(of: record, entity.kind) } && hasText(entity, record)
+      && pattern?.matches(textsOf: record) ?? true
   }
 
   /// The entity whose name ``text`` is, or nil if it is not an entity's name.

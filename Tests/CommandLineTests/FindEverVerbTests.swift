@@ -54,6 +54,22 @@ import Testing
     }
   }
 
+  @Test func wordsAreFoundNowDeletedAndEver() throws {
+    try withBooks { path in
+      func found(_ words: String, _ options: String...) throws -> [String] {
+        let run = try journal(["find", path, "--words", words, "--fields", "title", "--json"] + options)
+        #expect(run.code == (run.output.isEmpty ? 1 : 0))
+        return run.output.split(separator: "\n").map { String($0.dropFirst(11).prefix { $0 != "\"" }) }
+      }
+      #expect(try found("dune") == ["item:1"] && found("dun") == [] && found("DÜN*") == ["item:1"])
+      #expect(try found("dun", "--at", "1") == ["item:1"] && found("dun", "--ever") == ["item:1"])
+      #expect(try found("emma", "--deleted") == [] && found("\"dune book\"") == [])
+      #expect(try found("book dune") == ["item:1"])
+      let refused = try journal("find", path, "--words", "!?")
+      #expect(refused.code == 2 && refused.error == "journal: --words has no word: !?\n")
+    }
+  }
+
   @Test func onlyTimeSinceAPointCountsAndOnlyWhatIsLonger() throws {
     try withBooks { path in
       for (words, expected) in [

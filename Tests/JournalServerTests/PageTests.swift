@@ -68,7 +68,7 @@ struct PageTests {
       try browser.press("/")
       try browser.wait("document.activeElement.id == 'search'")
       try browser.press("e", "m", "m", "a")
-      try browser.wait("document.querySelectorAll('.row').length == 1 && location.search == '?text=emma'")
+      try browser.wait("document.querySelectorAll('.row').length == 1 && location.search == '?words=emma'")
       try browser.press(Browser.Key.escape)
       try browser.click("#search + select")
       try browser.open(try browser.text("return location.origin") + "/?kind=book&sort=-title")
@@ -139,7 +139,11 @@ struct PageTests {
           "document.querySelector('#main').innerText.includes('item:99 never existed in this journal.')"
         ),
         (
-          "nothing", "/?text=nothing-like-it",
+          "ever", "/?words=%22dun%22&among=ever",
+          "document.querySelectorAll('.row').length == 1 && document.querySelector('.row').innerText.includes('Dune')"
+        ),
+        (
+          "nothing", "/?words=nothing-like-it",
           "document.querySelector('.note').innerText.includes('Nothing was found')"
         ),
       ] {
@@ -434,7 +438,7 @@ struct PageTests {
       }
       for path in [
         "/", "/items/1", "/items/1/report", "/items/3", "/entries", "/entries/11", "/compare?from=1&to=now",
-        "/?text=%3Cscript%3Ewindow.hacked=1%3C/script%3E",
+        "/?words=%3Cscript%3Ewindow.hacked=1%3C/script%3E",
       ] {
         try browser.open("http://\(served.host)\(path)")
         try browser.wait("document.querySelector('#main').innerText.length > 0")

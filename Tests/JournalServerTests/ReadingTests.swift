@@ -181,7 +181,11 @@ import Testing
       #expect(try titles("?kind=book&at=r1") == ["Dun", "Emma"])
       #expect(try titles("?sort=-title&kind=book") == ["Emma", "Dune"])
       #expect(try titles("?sort=-@modified").first == "Dune")
-      #expect(try titles("?text=dun") == ["Dune"])
+      #expect(try titles("?text=dun") == ["Dune"] && titles("?words=dun") == [])
+      #expect(try titles("?words=D%C3%BCne") == ["Dune"] && titles("?words=dun&at=r1") == ["Dun"])
+      let ever = try served.get("/api/find?words=dun&ever=1").json()["found"]?.array
+      #expect(ever?.count == 1 && ever?.first?["label"] == "Dune")
+      #expect(ever?.first?["periods"]?.array?.first?["end"]?["revision"] == 2)
       #expect(try titles("?where=stars%3E%3D5") == ["Dune"])
       #expect(try titles("?where=stars%3C5&where=title%5E%3DEm") == ["Emma"])
       #expect(try titles("?where=stars!%3D5&kind=book") == ["Emma"])

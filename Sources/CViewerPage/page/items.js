@@ -1,7 +1,7 @@
 // The list of items, of any length. Only visible rows have elements.
 
 import { get, imageURL } from "./api.js";
-import { View, brief, counted, debounce, h, replace, sentence } from "./dom.js";
+import { View, author, brief, counted, debounce, h, replace, sentence, time } from "./dom.js";
 import { restoreItems } from "./edit.js";
 
 const pageCount = 60;
@@ -16,17 +16,17 @@ export class ItemsView extends View {
   get query() {
     const parameters = this.app.parameters();
     const value = (name) => parameters.get(name) ?? "";
-    return { text: value("text"), kind: value("kind"), category: value("category"), sort: value("sort"), where: parameters.getAll("where"), deleted: value("deleted") };
+    return { words: value("words"), kind: value("kind"), category: value("category"), sort: value("sort"), where: parameters.getAll("where"), among: value("among") };
   }
 
   enter(root) {
     const set = (name) => (event) => this.set(name, event.target.value);
-    this.search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search", autocomplete: "off", oninput: debounce(200, () => this.set("text", this.search.value)) });
+    this.search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search", title: "Words in any order, and \"phrases\". The last word may be its beginning.", autocomplete: "off", oninput: debounce(200, () => this.set("words", this.search.value)) });
     this.kind = h("select", { "aria-label": "Kind", onchange: set("kind") });
     this.category = h("select", { "aria-label": "Category", onchange: set("category") });
     this.sort = h("select", { "aria-label": "Sort", onchange: set("sort") });
     this.filter = h("input", { type: "text", class: "filter", id: "filter", placeholder: "stars>=4", "aria-label": "Filter: field, sign, value", title: "FIELD=VALUE, also != < <= > >= and ^= (begins with); FIELD=null if it is missing", onchange: () => this.set("where", this.filter.value) });
-    this.deleted = h("input", { type: "checkbox", id: "deleted", onchange: () => this.set("deleted", this.deleted.checked ? "1" : "") });
+    this.among = h("select", { "aria-label": "Search among", id: "among", onchange: set("among") }, h("option", { value: "" }, "what is there"), h("option", { value: "deleted" }, "deleted"), h("option", { value: "ever" }, "ever"));
     this.select = h("button", { type: "button", id: "select", hidden: !this.app.isEditable, onclick: () => this.setSelection(this.selection ? null : []) });
     this.chosen = h("div", { class: "bar selection", role: "group", "aria-label": "Selection" });
     this.count = h("span", { class: "faint", role: "status" });
@@ -37,7 +37,7 @@ export class ItemsView extends View {
     this.observer.observe(this.scroller);
     replace(root,
       h("div", { class: "toolbar" }, this.search, this.kind, this.category, this.sort, this.filter, this.select,
-        h("label", { class: "check" }, this.deleted, "deleted"), h("span", { class: "grow" }), this.count), this.chosen,
+        this.among, h("span", { class: "grow" }), this.count), this.chosen,
       this.message = h("p", { class: "note", hidden: true }), this.scroller);
     this.scroller.addEventListener("keydown", (event) => this.moveFocus(event));
     this.update();
@@ -45,7 +45,7 @@ export class ItemsView extends View {
 
   leave() { this.observer.disconnect(); super.leave(); }
 
-  set(name, value) { this.app.setParameter(name, value, { replaces: name === "text" }); }
+  set(name, value) { this.app.setParameter(name, value, { replaces: name === "words" }); }
 
   /** Selects the items with these numbers. Null ends the selection. */
   setSelection(numbers) {
@@ -84,27 +84,34 @@ export class ItemsView extends View {
   update() {
     const { query } = this;
     this.showSelection();
-    if (document.activeElement !== this.search) this.search.value = query.text;
+    if (document.activeElement !== this.search) this.search.value = query.words;
     if (document.activeElement !== this.filter) this.filter.value = query.where.join(" ");
-    this.deleted.checked = query.deleted === "1";
+    this.among.value = query.among;
     const filters = JSON.stringify(query);
     if (filters !== this.filters) { this.filters = filters; this.scroller.scrollTop = 0; }
     // The old rows stay until new ones arrive.
     this.generation = (this.generation ?? 0) + 1;
     this.asked.clear();
     this.begin();
-    const isDeleted = query.deleted === "1";
-    // Deleted entities can be searched only by text and kind.
-    for (const control of [this.category, this.sort, this.filter]) control.hidden = isDeleted;
-    this.select.hidden = isDeleted || !this.app.isEditable;
-    if (isDeleted) { this.kind.hidden = this.kind.options.length < 2; this.showDeleted(); return; }
+    const isPast = query.among !== "";
+    // Deleted entities and past states can be searched only by words and kind.
+    for (const control of [this.category, this.sort, this.filter]) control.hidden = isPast;
+    this.select.hidden = isPast || !this.app.isEditable;
+    if (isPast) { this.kind.hidden = this.kind.options.length < 2; this.showPast(); return; }
     this.load(this.firstShown ? Math.floor(this.firstShown / pageCount) : 0, true);
   }
 
   /** The parameters of the request, without the page. */
   get parameters() {
     const { app, query } = this;
-    return { at: app.at === null ? undefined : `r${app.at}`, text: query.text, kind: query.kind, category: query.category, sort: query.sort, where: query.where };
+    const asked = /^\w+:\d+$/.test(query.words) ? { text: query.words } : { words: this.pattern };
+    return { at: app.at === null ? undefined : `r${app.at}`, ...asked, kind: query.kind, category: query.category, sort: query.sort, where: query.where };
+  }
+
+  /** The words to search for. The last word may be unfinished, because results are shown while a person types. */
+  get pattern() {
+    const { words } = this.query;
+    return /[^\s"*]$/u.test(words) && words.split('"').length % 2 === 1 ? `${words}*` : words;
   }
 
   async load(page, isNew = false) {
@@ -176,31 +183,37 @@ export class ItemsView extends View {
     if (found.total === 0) {
       this.message.hidden = false;
       if (!found.complete) { this.message.textContent = "Searching…"; return; }
-      const isFiltered = query.text || query.kind || query.category || query.where.length;
+      const isFiltered = query.words || query.kind || query.category || query.where.length;
       this.message.textContent = isFiltered ? "Nothing was found here. It may have been deleted, or exist at another point in time."
         : this.app.facts.revision === 0 ? "This journal is empty. New entries will appear here." : "There are no items at this point in time.";
     }
   }
 
-  async showDeleted() {
+  /** Shows what a search among deleted entities, or in all past states, finds. */
+  async showPast() {
     const generation = this.generation;
+    const isEver = this.query.among === "ever";
     try {
-      const { app, query } = this;
-      const found = await get("find", { deleted: 1, at: app.at === null ? undefined : `r${app.at}`, text: query.text, kind: query.kind, limit: 200 }, this.request.signal);
+      const { at, text, words, kind } = this.parameters;
+      const { found, more } = await get("find", { [this.query.among]: 1, at, text, words, kind, limit: 200 }, this.request.signal);
       if (generation !== this.generation) return;
       this.total = 0;
       this.pages.clear();
-      this.count.textContent = counted(found.found.length, "deleted entity", "deleted entities");
-      this.message.hidden = found.found.length > 0;
-      this.scroller.hidden = found.found.length === 0;
-      this.message.textContent = "No such entity was deleted.";
-      replace(this.space, found.found.map((entity) => this.deletedRow(entity)));
+      this.count.textContent = (more ? "more than " : "") + (isEver ? counted(found.length, "entity", "entities") : counted(found.length, "deleted entity", "deleted entities"));
+      this.message.hidden = found.length > 0;
+      this.scroller.hidden = found.length === 0;
+      this.message.textContent = isEver ? "Nothing was found in any state." : "No such entity was deleted.";
+      replace(this.space, found.map((entity) => this.pastRow(entity)));
       this.space.style.height = "";
     } catch (error) { if (error.name !== "AbortError") this.fail(error); }
   }
 
-  deletedRow(entity) {
-    const content = [h("span", { class: "label" }, entity.label ?? entity.entity), h("span", { class: "entity" }, entity.entity), h("span", { class: "faint" }, entity.kind)];
+  /** The row of an entity that a search among deleted entities, or in all past states, has found. */
+  pastRow(entity) {
+    const { periods } = entity;
+    const end = periods?.at(-1).end;
+    const content = [h("span", { class: "label" }, entity.label ?? entity.entity), h("span", { class: "entity" }, entity.entity), h("span", { class: "faint" }, entity.kind),
+      periods ? h("span", { class: "faint" }, time(periods[0].start.date, true), " ", author(periods[0].start.author), " – ", end ? time(end.date, true) : "now") : null];
     return entity.entity.startsWith("item:")
       ? h("a", { class: "row static", href: `/items/${entity.entity.slice(5)}` }, content)
       : h("div", { class: "row static" }, content);
@@ -209,7 +222,7 @@ export class ItemsView extends View {
   get rowHeight() { return parseFloat(getComputedStyle(this.scroller).getPropertyValue("--row-height")); }
 
   draw() {
-    if (this.query.deleted === "1") return;
+    if (this.query.among) return;
     const { rowHeight } = this;
     const room = this.scroller.clientHeight;
     const full = this.total * rowHeight;

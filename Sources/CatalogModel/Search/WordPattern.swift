@@ -1,10 +1,11 @@
+import CBOR
 import Words
 
 /// What a person types to search for words: `tom* "of the day"`.
 ///
 /// What is between spaces, or between quotation marks, is a phrase: its words must follow each other. A `*` at the end
 /// makes its last word a prefix.
-struct WordPattern: Sendable, Hashable {
+package struct WordPattern: Sendable, Hashable {
   struct Phrase: Sendable, Hashable {
     struct Word: Sendable, Hashable {
       let bytes: [UInt8]
@@ -18,7 +19,7 @@ struct WordPattern: Sendable, Hashable {
 
   let phrases: [Phrase]
 
-  init(_ text: String) {
+  package init(_ text: String) {
     var phrases: [Phrase] = []
     // Every second part is between quotation marks.
     for (index, part) in text.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
@@ -29,6 +30,28 @@ struct WordPattern: Sendable, Hashable {
       }
     }
     self.phrases = phrases.filter { !$0.words.isEmpty }
+  }
+
+  /// Whether this pattern has no word, and therefore finds everything.
+  package var isEmpty: Bool { phrases.isEmpty }
+
+  /// Whether the texts in a record have all words and phrases. Each may be in another text.
+  package func matches(textsOf record: EntityRecord) -> Bool {
+    var text = TextWords()
+    record.visit { _, value in text.read(value) }
+    return phrases.allSatisfy { !$0.starts(in: text).isEmpty }
+  }
+}
+
+extension TextWords {
+  /// Appends the words of the texts in a value. Keys are not read.
+  fileprivate mutating func read(_ value: FieldValue) {
+    switch value {
+    case .string(var text): text.withUTF8 { unsafe read(UnsafeRawBufferPointer($0)) }
+    case .array(let elements): for element in elements { read(element) }
+    case .dictionary(let members): for member in members.values { read(member) }
+    default: break
+    }
   }
 }
 

@@ -55,6 +55,12 @@ extension Route {
         A part of a label or of a text, ignoring case, or a name such as item:42. The texts are those of the attributes, \
         also inside arrays and objects, the kind of an item, and the name and the media type of an image.
         """),
+      .text(
+        "words",
+        """
+        Whole words in these texts, words that begin with WORD*, and "phrases", ignoring case, accents and width. All \
+        must be there.
+        """),
       .text("kind", "Only items of this kind."),
       .text("category", "Only items of this category: 3, category:3 or its name."),
       Parameter(
@@ -86,10 +92,14 @@ extension Route {
   static let find = get(
     "/api/find", "Searches entities of any kind or, with deleted, deleted entities by their last content",
     [
-      .at, .text("text", "As for items."), .text("kind", "The kind of items, or category, image or tag."),
-      .flag("deleted", "search only the entities that had been deleted by then."), .limit(50, atMost: 500),
+      .at, .text("text", "As for items."), .text("words", "As for items."),
+      .text("kind", "The kind of items, or category, image or tag."),
+      .flag("deleted", "search only the entities that had been deleted by then."),
+      .flag("ever", "search all past states of all entities up to that point."), .limit(50, atMost: 500),
     ],
-    returns: "Lines as find --json prints them. more says whether there are others.",
+    returns: """
+      Lines as find --json prints them; with ever, as find --ever --json. more says whether there are others.
+      """,
     #"{"revision":3,"found":[{"entity":"item:1","label":"Dune","kind":"book"}],"more":false}"#
   ) { try $0.find($1) }
 
@@ -177,7 +187,7 @@ extension JournalAPI {
     let erasures = journal.erasureCount
     let version = try version(parameters)
     let catalog = version.state
-    var search = ItemSearch(EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")))
+    var search = ItemSearch(parameters.query)
     if let category = parameters.text("category") {
       search.query.categories = catalog.categories(named: category)
       if search.query.categories?.isEmpty == true {
@@ -231,12 +241,17 @@ extension JournalAPI {
     let revision = try journal.revision(at: parameters.selector("at"))
     let limit = try parameters.count("limit")
     var found: [FoundEntity] = []
-    try journal.find(
-      EntityQuery(text: parameters.text("text"), kind: parameters.text("kind")), asOf: .revision(revision),
-      deleted: parameters.flag("deleted")
-    ) { entity in
+    func add(_ entity: FoundEntity) -> Bool {
       found.append(entity)
       return found.count <= limit
+    }
+    if parameters.flag("ever") {
+      try replays.withLock { _ in
+        try journal.findEver(parameters.query, asOf: .revision(revision), add)
+      }
+    } else {
+      try journal.find(
+        parameters.query, asOf: .revision(revision), deleted: parameters.flag("deleted"), add)
     }
     return .json { writer in
       writer.member("revision", revision)
@@ -266,5 +281,12 @@ extension JournalAPI {
     ])
     response.headers.append(("ETag", "\"\(name)@\(catalog.revision(of: entity))\""))
     return response
+  }
+}
+
+extension Parameters {
+  /// What the parameters `text`, `words` and `kind` ask for.
+  fileprivate var query: EntityQuery {
+    EntityQuery(text: text("text"), words: text("words"), kind: text("kind"))
   }
 }

@@ -45,7 +45,7 @@ extension FieldValue {
 }
 
 extension Arguments {
-  /// Makes the query that a text, `--kind`, `--category` and `--where` describe.
+  /// Makes the query that a text, `--words`, `--kind`, `--category` and `--where` describe.
   /// - Parameter point: the point in time at which to look up the name of a category.
   /// - Throws: ``Failure`` if there is no such category or the text is empty; ``JournalError`` if a condition has no
   ///   operator.
@@ -53,11 +53,15 @@ extension Arguments {
     _ journal: CatalogJournal, text: String? = nil, asOf point: RevisionSelector
   ) throws -> EntityQuery {
     if let text, text.isEmpty { throw Failure.wrongUse("TEXT is empty; leave it out to find everything") }
+    let words = value("--words")
+    if let words, WordPattern(words).isEmpty {
+      throw Failure.wrongUse("--words has no word: \(words.printable)")
+    }
     let conditions = try values("--where").map {
       try EntityQuery.Condition(parsing: $0, timeZone: timeZone)
     }
     return EntityQuery(
-      text: text, kind: value("--kind"),
+      text: text, words: words, kind: value("--kind"),
       categories: try value("--category").map { try journal.categories(named: $0, asOf: point) },
       conditions: conditions)
   }

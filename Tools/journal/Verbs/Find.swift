@@ -21,6 +21,7 @@ enum Find: ListingVerb {
 
     Arguments: JOURNAL
     [TEXT]: part of a label or of a text, or an entity's name
+    [--words WORDS]: whole words, words that begin with WORD*, and "phrases", in any order
     [--kind KIND], [--category C], [--where FIELD=VALUE]…, [--at SELECTOR]
     [--deleted]: search deleted entities
     [--ever]: search all past states of all entities
@@ -36,6 +37,7 @@ enum Find: ListingVerb {
     [--json]
 
     $ journal find Books.journal dune  # everything with "dune" in a text
+    $ journal find Books.journal --words 'tom* "of the day"' --ever  # what ever had these words
     $ journal find Books.journal --kind book --where stars=5  # books with five stars
     $ journal find Books.journal --kind book --fields stars --order -stars -n 10  # the ten best books
     $ journal find Books.journal --kind book --group author --sum pages  # how many books and pages of each author
