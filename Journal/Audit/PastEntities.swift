@@ -36,7 +36,7 @@ extension Journal {
   }
 
   /// The row of an entity after its event at `revision`; nil after a deletion, or if `revision` is 0.
-  func row(of entity: EntityKey, after revision: Revision) throws(JournalError) -> EntityRow? {
+  package func row(of entity: EntityKey, after revision: Revision) throws(JournalError) -> EntityRow? {
     // All updates as one. A list of updates would hold each version of a large attribute.
     var updates: RecordChanges?
     var found: EntityRow?

@@ -176,10 +176,14 @@ func comparison() async throws {
   // 30. The state at a date, revision or tag.
   print(try journal.state(asOf: .revision(2)).items(Deal.self).map(\.stage.rawValue))
 
-  // 31. Back up and export.
+  // 31. Search by words, now and ever.
+  print(try journal.state.items(Deal.self).matching(\.title, "bolt*").map(\.title))
+  print(try journal.everMatching(\Deal.title, "bolts").map { ($0.id, $0.first.author) })
+
+  // 32. Back up and export.
   try journal.backup(to: URL(filePath: "CRM.backup"))
   print(try JSONEncoder().encode(journal.state.items(Contact.self).values).count, "bytes")
-  // 32. A journal for a test.
+  // 33. A journal for a test.
   let test = try CatalogJournal.inMemory()
   try test.declare(Company.self, Contact.self)
   try move([OldCompany(id: 7, name: "Acme")], [OldContact(name: "Bob", companyId: 7)], to: test)

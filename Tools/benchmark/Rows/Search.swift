@@ -83,22 +83,25 @@ func search(_ bench: Workbench) async throws {
   }
   try await race("one word among \(size) texts", words)
   try await race("two prefixes among \(size) texts", prefixes)
-  try await race("a phrase among \(size) texts", phrases.prefix(100).map { "\"\($0)\"" })
+  phrases = phrases.prefix(100).map { "\"\($0)\"" }
+  try await race("a phrase among \(size) texts", phrases)
 
-  var past = Race(bench, "one word in \(size) texts, as of a random revision", operations: 20, rounds: 5)
-  var ever = Race(bench, "one word in all versions of \(size) texts", operations: 20, rounds: 5)
+  let mixed = Array(words.prefix(10) + prefixes.prefix(5) + phrases.prefix(5))
+  var past = Race(
+    bench, "words, prefixes, phrases in \(size) texts, as of a random revision", operations: 20, rounds: 5)
+  var ever = Race(bench, "words, prefixes, phrases in all versions of them", operations: 20, rounds: 5)
   past.add("as of a revision") {
     let revisions = (0..<20).map { _ in Int.random(in: 1...journal.head.revision, using: &random) }
     return try timed {
-      for (revision, word) in zip(revisions, words) {
-        _ = try ours(try journal.state(asOf: .revision(revision)), word)
+      for (revision, pattern) in zip(revisions, mixed) {
+        _ = try ours(try journal.state(asOf: .revision(revision)), pattern)
       }
     }
   }
   ever.add("ever") {
-    try timed { for word in words.prefix(20) { _ = try journal.everMatching(\Page.text, word, limit: 20) } }
+    try timed { for pattern in mixed { _ = try journal.everMatching(\Page.text, pattern, limit: 20) } }
   }
-  let now = { try timed { for word in words.prefix(20) { _ = try ours(journal.state, word) } } }
+  let now = { try timed { for pattern in mixed { _ = try ours(journal.state, pattern) } } }
   past.add("now", now)
   ever.add("now", now)
   try await past.report(.duration, .against(1, atMost: 3))
