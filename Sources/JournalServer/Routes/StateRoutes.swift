@@ -245,7 +245,7 @@ extension JournalAPI {
       found.append(entity)
       return found.count <= limit
     }
-    if parameters.flag("ever") {
+    if try parameters.flag("ever") {
       try replays.withLock { _ in
         try journal.findEver(parameters.query, asOf: .revision(revision), add)
       }
