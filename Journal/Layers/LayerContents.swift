@@ -96,8 +96,8 @@ protocol LayerContents: LayerSource, AnyObject, Sendable {
   ) throws(ArchiveError) -> LineCursor
   /// Whether a query can use a declared index of this layer. A layer in memory is small, and makes any index on demand.
   func hasIndex(_ definition: IndexDefinition) -> Bool
-  /// The words of the versions that checkpoints show and, if a file has the index, also of all others. So a caller that
-  /// looks for the words of a state compares the revisions of the versions with those of the state's entities.
+  /// The words of the versions that checkpoints show and, if a file has the index, also of all others. The newest version
+  /// of each entity that exists at the end of the layer is marked.
   func knownOrScannedWords(_ definition: IndexDefinition) throws(ArchiveError) -> TextSegment
   /// The contents for one thread that reads all of them from the start to the end, as a merge does.
   /// - Throws: ``ArchiveError`` if the start or the end of the file can't be read.

@@ -1,5 +1,6 @@
 import CBOR
 import PropertyLists
+import Words
 
 /// The archive of a layer, which is read on demand.
 ///
@@ -58,9 +59,11 @@ final class LayerFile: LayerContents {
         highest: tables[definition.scope.table].highest, revision: revision)
       return (definition, lines)
     }
-    wordIndexes = try Self.indexes(ofWords: true, root, reader, shape).map {
+    wordIndexes = try Self.indexes(ofWords: true, root, reader, shape).compactMap {
       (definition, members) throws(ArchiveError) in
       typealias Member = LayerLayout.ValueIndex
+      // An index with words of other rules is made again.
+      guard try reader.count(members.header(Member.rules)) == WordBreaker.rules else { return nil }
       let words = try TextSegment(
         documents: ArchiveSlice(reader, members.header(Member.documents)),
         words: ArchiveSlice(reader, members.header(Member.words)),

@@ -42,6 +42,7 @@ enum LayerLayout {
     static let path = "path"
     static let lines = "lines"
     static let rests = "rests"
+    static let rules = "rules"
     static let documents = "documents"
     static let words = "words"
     static let blocks = "blocks"
@@ -143,9 +144,9 @@ enum LayerLayout {
   private static let aboutWordIndexes = """
 
 
-    wordIndexes: an NSArray with an NSDictionary for each index of words: which entities, which value, and documents,
-    words, blocks and postings, NSData: the words of all versions between the two revisions. They can be made from the
-    journal's log.
+    wordIndexes: an NSArray with an NSDictionary for each index of words: which entities, which value, the number of
+    the rules by which texts are split, and documents, words, blocks and postings, NSData: the words of all versions
+    between the two revisions. They can be made from the journal's log.
     """
 
   private static let aboutRoot = """

@@ -1,6 +1,7 @@
 import CBOR
 import Foundation
 import PropertyLists
+import Words
 
 struct LayerHeader: Sendable {
   let journal: JournalID
@@ -346,6 +347,7 @@ struct LayerWriter: ~Copyable {
     } checkIsWanted: {
       try header.history?.checkIsWanted()
     }
+    try append(Member.rules, WordBreaker.rules)
     try append(Member.documents, words.documents)
     try append(Member.words, words.words)
     try append(Member.blocks, words.blocks)

@@ -68,8 +68,8 @@ private struct VersionWalk<State: EventSourced> {
     _ checkIsWanted: () throws(JournalError) -> Void, _ body: LayerHistory.Body
   ) throws(JournalError) {
     for kind in kinds.sorted() where kind < tables.count {
-      for (number, row) in tables[kind] {
-        if number % 64 == 0 { try checkIsWanted() }
+      for (count, (number, row)) in tables[kind].enumerated() {
+        if count % 64 == 0 { try checkIsWanted() }
         try body(kind, number, row.modified, row.record)
       }
     }

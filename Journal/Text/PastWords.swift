@@ -54,7 +54,10 @@ extension Journal {
       let segments = definitions.compactMap { contents.words($0) }
       if segments.count == definitions.count {
         do {
-          found.formUnion(try indexed(PastWords(segments: segments)))
+          for hit in try indexed(PastWords(segments: segments))
+          where try !wasPruned(hit, of: scope, version.state) {
+            found.insert(hit)
+          }
           try scan(after: scannedFrom, through: reached)
           scannedFrom = layer.top.revision
         } catch let error as ArchiveError {
@@ -67,6 +70,15 @@ extension Journal {
     try scan(after: scannedFrom, through: version.revision)
     try chain.faults.check()
     return found
+  }
+
+  /// Whether a version was pruned. A layer from before the pruning, which another program has brought back, still lists it.
+  private func wasPruned(_ hit: PastHit, of scope: IndexScope, _ state: State) throws(JournalError) -> Bool {
+    guard hit.revision <= format.head.revision else { return false }
+    let entity = EntityKey(kind: EntityKind(rawValue: UInt8(scope.table)), number: hit.number)
+    let newest = state.revision(of: entity)
+    if newest <= format.head.revision { return newest != hit.revision }
+    return try row(of: entity, after: hit.revision)?.modified != hit.revision
   }
 
   /// When and by whom an entry was made. Of a pruned entry, only the date of the base is known.

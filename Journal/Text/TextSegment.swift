@@ -156,6 +156,8 @@ struct TextSegment: Sendable {
   struct Cursor {
     private let segment: TextSegment
     private var block: Int
+    /// Whether a block before was read.
+    private var continues = false
     private var bytes: [UInt8] = []
     private var offset = 0
     private var postings = 0
@@ -204,9 +206,10 @@ struct TextSegment: Sendable {
       let end =
         block + 1 < segment.blocks.count
         ? try segment.blocks.row(at: block + 1).0 : UInt64(segment.words.count)
-      guard row.0 < end, end <= UInt64(segment.words.count), row.1 <= UInt64(segment.postings.count) else {
-        throw segment.blocks.foreign
-      }
+      guard row.0 < end, end <= UInt64(segment.words.count), row.1 <= UInt64(segment.postings.count),
+        !continues && block > 0 || row.1 == UInt64(postings)
+      else { throw segment.blocks.foreign }
+      continues = true
       bytes = try unsafe segment.words.withBytes(at: Int(row.0), count: Int(end - row.0)) { unsafe Array($0) }
       postings = Int(row.1)
       offset = 0

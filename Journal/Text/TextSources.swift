@@ -47,6 +47,7 @@ private struct TextBatches {
   private let definitions: [IndexDefinition]
   private let checkIsWanted: () throws(JournalError) -> Void
   private var versions: [(kind: Int, number: Int, revision: Revision, record: EntityRecord)] = []
+  /// About how many bytes `versions` takes.
   private var byteCount = 0
   private var segments: [IndexDefinition: [TextSegment]] = [:]
 
@@ -63,7 +64,7 @@ private struct TextBatches {
     _ kind: Int, _ number: Int, _ revision: Revision, _ record: EntityRecord
   ) throws(JournalError) {
     versions.append((kind, number, revision, record))
-    byteCount += record.bytes.count
+    byteCount += 64 + record.bytes.count
     if byteCount >= Self.byteLimit { try endBatch() }
   }
 

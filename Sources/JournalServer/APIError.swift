@@ -44,6 +44,12 @@ struct APIError: Error {
     }
   }
 
+  static var busy: APIError {
+    var error = APIError(503, "busy", "the server is busy; try again")
+    error.headers.append(("Retry-After", "2"))
+    return error
+  }
+
   private static func status(of code: JournalError.Code) -> Int {
     switch code {
     case .invalidSelector, .wrongUse: 400

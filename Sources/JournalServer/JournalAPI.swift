@@ -30,6 +30,8 @@ final class JournalAPI: HTTPHandler {
   let refusal = Lock<JournalError?>(nil)
   /// Limits the requests in progress to 8, because more would only take more memory.
   private let turns = TimedSemaphore(value: 8)
+  /// Limits the searches of all past states, which read the whole log, to one.
+  let everTurn = TimedSemaphore(value: 1)
 
   init(_ journal: CatalogJournal, _ options: JournalServer.Options) throws(JournalError) {
     self.journal = journal
@@ -56,11 +58,7 @@ final class JournalAPI: HTTPHandler {
   /// Answers a request. If 8 others are in progress, waits for up to 20 seconds for one of them to end.
   /// - Throws: ``APIError``; ``JournalError``, also if a part of the state could not be read.
   func answer(_ request: HTTPRequest) throws -> HTTPResponse {
-    guard turns.wait(timeout: .now() + 20) == .success else {
-      var error = APIError(503, "busy", "the server is busy; try again")
-      error.headers.append(("Retry-After", "2"))
-      throw error
-    }
+    guard turns.wait(timeout: .now() + 20) == .success else { throw APIError.busy }
     defer { turns.signal() }
     let (route, path) = try Route.of(request)
     guard case .read(let handle) = route.work else { preconditionFailure("a GET route reads") }

@@ -2,8 +2,8 @@ import Foundation
 
 /// What a scalar is in a text, and the bytes that a word has in its place.
 ///
-/// Canonical decompositions and case mappings of assigned characters never change between versions of Unicode, so two
-/// systems fold a text alike.
+/// Canonical decompositions and case mappings of assigned characters never change between versions of Unicode, and all
+/// characters that Unicode 15 does not have are letters. So two systems fold a text alike.
 struct Folding: Sendable {
   enum Role: Sendable {
     /// Ends a word.
@@ -41,6 +41,10 @@ struct Folding: Sendable {
   }
 
   private init(computing scalar: Unicode.Scalar) {
+    guard let age = scalar.properties.age, age.major < 15 || age == (15, 0) else {
+      self.init(role: .letter, bytes: Array(String(scalar).utf8))
+      return
+    }
     var folded = Self.decomposed(scalar).filter { !$0.isAccent }
     // In both directions, which also equates the two forms of sigma, and ß with ss.
     folded = folded.flatMap { $0.properties.uppercaseMapping.unicodeScalars }
@@ -75,9 +79,10 @@ struct Folding: Sendable {
 
 extension Unicode.Scalar {
   /// Whether this is a mark that a search ignores. Marks of lower classes, such as signs of vowels and voiced kana, make
-  /// another letter.
+  /// another letter, and so do those of the classes 84 to 132: signs of Telugu, Thai, Lao and Tibetan.
   fileprivate var isAccent: Bool {
-    properties.canonicalCombiningClass.rawValue > 9 || properties.isVariationSelector
+    let mark = properties.canonicalCombiningClass.rawValue
+    return mark > 9 && !(84...132).contains(mark) || properties.isVariationSelector
   }
 
   fileprivate var isIdeograph: Bool {

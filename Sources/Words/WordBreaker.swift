@@ -7,6 +7,8 @@
 ///
 /// Used by one thread, for any number of texts.
 package struct WordBreaker {
+  /// The number of the rules by which texts are split and folded. Words of other rules can't be compared.
+  package static let rules = 1
   /// What is after these bytes of a word, or of a character in a run, does not count.
   private static let byteLimit = 128
   /// No word has more bytes.

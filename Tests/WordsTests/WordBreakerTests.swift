@@ -41,6 +41,12 @@ import Testing
     #expect(words("한국").count == 2)
     #expect(words("한국") == words("\u{1112}\u{1161}\u{11AB}\u{1100}\u{116E}\u{11A8}"))
     #expect(words("ガ") == words("ｶﾞ") && words("ガ") != words("カ"))
+    // Vowels of Thai, Lao and Telugu, which Unicode lists with the accents by their class.
+    for (first, other) in [("ปู", "ปุ"), ("ปู", "ป"), ("ກຸ", "ກູ"), ("క\u{0C55}", "క")] {
+      #expect(words(first) != words(other), "\(first) \(other)")
+    }
+    // What Unicode 15 does not have is a letter on every system.
+    #expect(words("a\u{1C89}b \u{2FFFF}").count == 2)
   }
 
   @Test func noCharacterOfARunBeginsAsAnotherOne() {

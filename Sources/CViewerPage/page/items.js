@@ -21,7 +21,7 @@ export class ItemsView extends View {
 
   enter(root) {
     const set = (name) => (event) => this.set(name, event.target.value);
-    this.search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search", title: "Words in any order, and \"phrases\". The last word may be its beginning.", autocomplete: "off", oninput: debounce(200, () => this.set("words", this.search.value)) });
+    this.search = h("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search", title: "Words in any order, and \"phrases\". The last word may be its beginning.", autocomplete: "off", oninput: debounce(200, () => { if (this.query.among !== "ever") this.set("words", this.search.value); }), onchange: () => this.set("words", this.search.value) });
     this.kind = h("select", { "aria-label": "Kind", onchange: set("kind") });
     this.category = h("select", { "aria-label": "Category", onchange: set("category") });
     this.sort = h("select", { "aria-label": "Sort", onchange: set("sort") });
@@ -104,14 +104,15 @@ export class ItemsView extends View {
   /** The parameters of the request, without the page. */
   get parameters() {
     const { app, query } = this;
-    const asked = /^\w+:\d+$/.test(query.words) ? { text: query.words } : { words: this.pattern };
+    const name = query.words.trim();
+    const asked = /^\w+:\d+$/.test(name) ? { text: name } : { words: this.pattern };
     return { at: app.at === null ? undefined : `r${app.at}`, ...asked, kind: query.kind, category: query.category, sort: query.sort, where: query.where };
   }
 
   /** The words to search for. The last word may be unfinished, because results are shown while a person types. */
   get pattern() {
     const { words } = this.query;
-    return /[^\s"*]$/u.test(words) && words.split('"').length % 2 === 1 ? `${words}*` : words;
+    return /[^\s"*]$/u.test(words) ? `${words}*` : words;
   }
 
   async load(page, isNew = false) {
@@ -193,6 +194,7 @@ export class ItemsView extends View {
   async showPast() {
     const generation = this.generation;
     const isEver = this.query.among === "ever";
+    this.count.textContent = "Searching…";
     try {
       const { at, text, words, kind } = this.parameters;
       const { found, more } = await get("find", { [this.query.among]: 1, at, text, words, kind, limit: 200 }, this.request.signal);
@@ -213,7 +215,7 @@ export class ItemsView extends View {
     const { periods } = entity;
     const end = periods?.at(-1).end;
     const content = [h("span", { class: "label" }, entity.label ?? entity.entity), h("span", { class: "entity" }, entity.entity), h("span", { class: "faint" }, entity.kind),
-      periods ? h("span", { class: "faint" }, time(periods[0].start.date, true), " ", author(periods[0].start.author), " – ", end ? time(end.date, true) : "now") : null];
+      periods ? h("span", { class: "faint" }, time(periods[0].start.date, true), " ", author(periods[0].start.author), " – ", end ? time(end.date, true) : this.app.at === null ? "now" : `revision ${this.app.at}`) : null];
     return entity.entity.startsWith("item:")
       ? h("a", { class: "row static", href: `/items/${entity.entity.slice(5)}` }, content)
       : h("div", { class: "row static" }, content);

@@ -77,7 +77,9 @@ final class WordCache: Sendable {
   private func keep(_ built: Built, _ name: IndexDefinition, insteadOf source: Built? = nil) -> Built {
     // Evicted indexes are freed outside the lock.
     let old = kept.withLock { kept in
-      let old = kept[name]?.built ?? []
+      var old = kept[name]?.built ?? []
+      // New layers: of the other indexes only those are useful that queries have asked for since the last ones.
+      if built.index.isLayered, source == nil { old = Array(old.prefix { !$0.index.isLayered }) }
       let whole = old.filter { !$0.isWorn }
       let others = whole.count < IndexCache.keptCount ? whole : whole.filter { $0 !== source }
       kept[name, default: Kept()].built = [built] + others.prefix(IndexCache.keptCount - 1)

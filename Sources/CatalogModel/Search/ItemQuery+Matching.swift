@@ -14,7 +14,7 @@ extension ItemQuery {
   ///   - pattern: the words.
   ///   - anyWord: whether one of the words or phrases is enough. By default, an item must have all.
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
-  /// - Complexity: O(m log m) for the m items that have one of the words, and O(t) for the texts of items that have all
+  /// - Complexity: O(m log m) for the m versions of items that have one of the words, and O(t) for the texts of items that have all
   ///   words of a phrase. Without an index, or while it is being built, O(n) in the texts of all items of the type.
   public func matching(
     _ property: any PartialKeyPath<Model> & Sendable, _ pattern: String, anyWord: Bool = false

@@ -64,11 +64,7 @@ extension Journal where State == Catalog {
     return try settled {
       let found = try pastVersions(of: search.scope, search.definitions) { words in
         try search.pastHits(words) { hit in
-          let entity = EntityKey.item(hit.number)
-          if let base, hit.revision <= base.revision {
-            return try self.entity(entity, asOf: .revision(base.revision))?.record
-          }
-          return try row(of: entity, after: hit.revision)?.record
+          try row(of: .item(hit.number), after: hit.revision)?.record
         }
       } scanned: {
         search.holds(for: $0)

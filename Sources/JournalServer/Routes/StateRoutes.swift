@@ -95,7 +95,8 @@ extension Route {
       .at, .text("text", "As for items."), .text("words", "As for items."),
       .text("kind", "The kind of items, or category, image or tag."),
       .flag("deleted", "search only the entities that had been deleted by then."),
-      .flag("ever", "search all past states of all entities up to that point."), .limit(50, atMost: 500),
+      .flag("ever", "search all past states of all entities up to that point, also of deleted ones."),
+      .limit(50, atMost: 500),
     ],
     returns: """
       Lines as find --json prints them; with ever, as find --ever --json. more says whether there are others.
@@ -246,9 +247,9 @@ extension JournalAPI {
       return found.count <= limit
     }
     if try parameters.flag("ever") {
-      try replays.withLock { _ in
-        try journal.findEver(parameters.query, asOf: .revision(revision), add)
-      }
+      guard everTurn.wait(timeout: .now() + 2) == .success else { throw APIError.busy }
+      defer { everTurn.signal() }
+      try journal.findEver(parameters.query, asOf: .revision(revision), add)
     } else {
       try journal.find(
         parameters.query, asOf: .revision(revision), deleted: parameters.flag("deleted"), add)
