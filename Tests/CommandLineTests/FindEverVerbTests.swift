@@ -63,7 +63,7 @@ import Testing
       }
       #expect(try found("dune") == ["item:1"] && found("dun") == [] && found("DÜN*") == ["item:1"])
       #expect(try found("dun", "--at", "1") == ["item:1"] && found("dun", "--ever") == ["item:1"])
-      #expect(try found("emma", "--deleted") == [] && found("\"dune book\"") == [])
+      #expect(try found("emma", "--deleted") == ["item:2"] && found("\"dune book\"") == [])
       #expect(try found("book dune") == ["item:1"])
       let refused = try journal("find", path, "--words", "!?")
       #expect(refused.code == 2 && refused.error == "journal: --words has no word: !?\n")
