@@ -82,6 +82,8 @@ extension EntityTable: Sequence {
       found = self.entities?.next()
     }
 
+    package var underestimatedCount: Int { numbers.count - position }
+
     /// The next number, and its entity if that exists; nil at the end.
     package mutating func next() -> (number: Int, row: EntityRow?)? {
       guard position < numbers.count else { return nil }

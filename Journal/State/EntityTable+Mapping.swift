@@ -40,47 +40,38 @@ extension EntityTable {
     return true
   }
 
-  /// Transforms the entities of some numbers, in the order of these; on two threads if there are many, because making a
-  /// value of a record takes longer than reading the record.
+  /// Transforms the entities of some numbers, in the order of these; on two threads if there are many, because reading
+  /// a record and making a value of it take longer than joining the results.
   /// - Parameter transform: gets some numbers, each with its entity if that exists. Its results are joined.
   /// - Throws: the error for the first part whose transformation fails.
   package func map<Output: Sendable>(
-    _ numbers: [Int], _ transform: @escaping @Sendable (_ part: [Selected.Element]) throws -> [Output]
+    _ numbers: [Int], _ transform: @escaping @Sendable (_ part: Selected) throws -> [Output]
   ) throws -> [Output] {
-    var outputs: [Output] = []
-    outputs.reserveCapacity(numbers.count)
     if numbers.count >= Self.longCount, let ahead = ahead(numbers, transform) {
+      var outputs: [Output] = []
+      outputs.reserveCapacity(numbers.count)
       while let part = ahead.next() { outputs += try part.get() }
-    } else {
-      var entities = entities(numbers)
-      while let part = Self.nextPart(of: &entities) { outputs += try transform(part) }
+      return outputs
     }
-    return outputs
+    return try transform(entities(numbers))
   }
 
   /// Below this many entities, a second thread does not pay off.
   private static var longCount: Int { 1024 }
+  /// How many entities a thread reads and transforms at a time.
+  private static var partCount: Int { 512 }
 
-  /// Nil if no second thread is free.
+  /// Nil if no second thread is free. Each thread reads the entities that it transforms: if one read them for both, the
+  /// other would wait while the reader is not running.
   private func ahead<Output: Sendable>(
-    _ numbers: [Int], _ transform: @escaping @Sendable (_ part: [Selected.Element]) throws -> [Output]
-  ) -> ReadAhead<[Selected.Element], Result<[Output], any Error>>? {
-    var entities = entities(numbers)
+    _ numbers: [Int], _ transform: @escaping @Sendable (_ part: Selected) throws -> [Output]
+  ) -> ReadAhead<ArraySlice<Int>, Result<[Output], any Error>>? {
+    var rest = numbers[...]
     return ReadAhead {
-      Self.nextPart(of: &entities)
+      defer { rest = rest.dropFirst(Self.partCount) }
+      return rest.isEmpty ? nil : rest.prefix(Self.partCount)
     } _: { part in
-      Result { try transform(part) }
+      Result { try transform(entities(Array(part))) }
     }
-  }
-
-  /// The next entities, fewer if their records are large; nil at the end.
-  private static func nextPart(of entities: inout Selected) -> [Selected.Element]? {
-    var part: [Selected.Element] = []
-    var byteCount = 0
-    while part.count < 256, byteCount < 1 << 20, let next = entities.next() {
-      part.append(next)
-      byteCount += next.row?.record.bytes.count ?? 0
-    }
-    return part.isEmpty ? nil : part
   }
 }

@@ -122,13 +122,17 @@ extension StoredPart {
 
   private func integer<T: FixedWidthInteger>(_ type: T.Type, at place: () -> PartPlace) throws -> T? {
     let integer: T?
-    switch number {
-    case .integer(let number): integer = T(exactly: number)
-    case .unsigned(let number): integer = T(exactly: number)
-    case .double(let number): integer = T(exactly: number)
-    default:
-      guard let number = exactNumber else { return nil }
-      integer = number.whole()
+    // Most numbers take this way, which makes no `FieldValue`.
+    if let number = read({ reader throws(CBORError) in try reader.readInteger() }) {
+      integer = T(exactly: number)
+    } else {
+      switch number {
+      case .unsigned(let number): integer = T(exactly: number)
+      case .double(let number): integer = T(exactly: number)
+      default:
+        guard let number = exactNumber else { return nil }
+        integer = number.whole()
+      }
     }
     guard let integer else { throw place().corrupted("the number \(label) does not fit \(type)") }
     return integer
@@ -137,15 +141,16 @@ extension StoredPart {
   private func floatingPoint<T: BinaryFloatingPoint>(
     _ type: T.Type, at place: () -> PartPlace
   ) throws -> T? {
-    switch number {
-    case .integer(let number): return T(number)
-    case .unsigned(let number): return T(number)
-    case .double(let number):
+    if let number = read({ reader throws(CBORError) in try reader.readDouble() }) {
       let result = T(number)
       guard result.isFinite || !number.isFinite else {
         throw place().corrupted("the number \(number) does not fit \(type)")
       }
       return result
+    }
+    switch number {
+    case .integer(let number): return T(number)
+    case .unsigned(let number): return T(number)
     default: return nil
     }
   }

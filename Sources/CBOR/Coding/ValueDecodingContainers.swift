@@ -18,8 +18,9 @@ final class StoredMembers {
       keys.reserveCapacity(count)
       for _ in 0..<count {
         if try reader.peek() >> 5 == CBORMajor.text.rawValue {
-          let length = unsafe try reader.readTextBytes().count
-          keys.append(reader.offset - length..<reader.offset)
+          let length = try reader.count(.text, width: 1)
+          keys.append(reader.offset..<reader.offset + length)
+          reader.offset += length
         } else {
           try reader.pass()
         }
