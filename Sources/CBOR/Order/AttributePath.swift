@@ -2,16 +2,14 @@
 package struct AttributePath: Hashable, Sendable {
   /// The names, outermost first; empty for a numbered field.
   package let names: [String]
-  /// The names, or the number of the field, as encoded in records.
-  private let keys: [[UInt8]]
+  /// The names, or the number of the field, as encoded in records, one after the other.
+  fileprivate let keys: [UInt8]
 
   package init(_ names: [String]) {
     self.names = names
-    keys = names.map { name in
-      var key = CBORWriter(reserving: name.utf8.count + 3)
-      key.append(text: name)
-      return key.finish()
-    }
+    var keys = CBORWriter(reserving: names.reduce(0) { $0 + $1.utf8.count + 3 })
+    for name in names { keys.append(text: name) }
+    self.keys = keys.finish()
   }
 
   /// Makes the path of a numbered field.
@@ -19,7 +17,7 @@ package struct AttributePath: Hashable, Sendable {
     names = []
     var key = CBORWriter(reserving: 3)
     key.append(unsigned: UInt64(number))
-    keys = [key.finish()]
+    keys = key.finish()
   }
 
   package static func == (left: AttributePath, right: AttributePath) -> Bool { left.keys == right.keys }
@@ -29,14 +27,41 @@ package struct AttributePath: Hashable, Sendable {
   /// A reader before the value in a record; nil if there is no such value.
   @inline(__always)
   fileprivate func reader(in bytes: UnsafeRawBufferPointer) -> CBORReader? {
+    unsafe keys.withUnsafeBytes { unsafe Self.reader($0, in: bytes) }
+  }
+
+  @inline(__always)
+  fileprivate static func reader(
+    _ keys: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer
+  ) -> CBORReader? {
     var reader = unsafe CBORReader(bytes)
-    for index in keys.indices {
+    var rest = unsafe CBORReader(keys)
+    while rest.offset < keys.count {
+      let start = rest.offset
       // Only a map can have the key.
       guard (try? reader.peek()).map({ $0 >> 5 == CBORMajor.map.rawValue }) == true,
-        unsafe keys[index].withUnsafeBytes({ unsafe FieldMap.find($0, &reader) })
+        (try? rest.pass()) != nil, unsafe FieldMap.find(rest.passed(start..<rest.offset), &reader)
       else { return nil }
     }
     return reader
+  }
+}
+
+/// Paths of values that are read of many records. Reading counts no references to the paths: threads that count those of
+/// one object wait for each other.
+package struct AttributePaths: Sendable {
+  /// The keys of all paths, and where those of each path end.
+  fileprivate let keys: [UInt8]
+  fileprivate let ends: [Int]
+
+  /// - Parameter paths: nil for a value that is always missing.
+  package init(_ paths: [AttributePath?]) {
+    var keys: [UInt8] = []
+    ends = paths.map { path in
+      keys += path?.keys ?? []
+      return keys.count
+    }
+    self.keys = keys
   }
 }
 
@@ -47,6 +72,24 @@ extension EntityRecord {
     unsafe bytes.withUnsafeBytes { bytes in
       guard var reader = unsafe path.reader(in: bytes) else { return nil }
       return body(&reader)
+    }
+  }
+
+  /// Calls `body` with the sort key of the value at each path, in the order of the paths; see ``key(at:)``.
+  package func forEachKey(at paths: AttributePaths, _ body: (_ index: Int, ValueKey) -> Void) {
+    unsafe bytes.withUnsafeBytes { bytes in
+      unsafe paths.keys.withUnsafeBytes { keys in
+        var start = 0
+        for index in paths.ends.indices {
+          let path = unsafe UnsafeRawBufferPointer(rebasing: keys[start..<paths.ends[index]])
+          start = paths.ends[index]
+          guard unsafe !path.isEmpty, var reader = unsafe AttributePath.reader(path, in: bytes) else {
+            body(index, .missing)
+            continue
+          }
+          body(index, (try? ValueKey(reading: &reader)) ?? .missing)
+        }
+      }
     }
   }
 
@@ -76,24 +119,31 @@ extension EntityRecord {
 
   /// The integers at a path: the value or, of an array there, the elements; and whether nothing else is there but null.
   package func integers(at path: AttributePath) -> (numbers: [Int], isAll: Bool) {
-    let found = read(at: path) { reader -> (numbers: [Int], isAll: Bool) in
+    var numbers: [Int] = []
+    let isAll = forEachInteger(at: path) { numbers.append($0) }
+    return (numbers, isAll)
+  }
+
+  /// Calls `body` with each integer at a path: the value or, of an array there, the elements. Returns whether nothing else
+  /// is there but null.
+  @discardableResult
+  package func forEachInteger(at path: AttributePath, _ body: (Int) -> Void) -> Bool {
+    let isAll = read(at: path) { reader in
       let arrayCount = try? reader.readArrayHead()
-      let isArray = arrayCount != nil
-      var numbers: [Int] = []
       var isAll = true
       for _ in 0..<(arrayCount ?? 1) {
         var ahead = reader
         if let number = try? ahead.readInteger() {
-          numbers.append(Int(number))
+          body(Int(number))
           reader = ahead
         } else {
-          isAll = !isArray && (try? reader.kind()) == .null
+          isAll = arrayCount == nil && (try? reader.kind()) == .null
           guard (try? reader.skip()) != nil else { break }
         }
       }
-      return (numbers, isAll)
+      return isAll
     }
-    return found ?? ([], true)
+    return isAll ?? true
   }
 
   /// Whether the value at a path is an array with an element in a range of elements.

@@ -55,7 +55,7 @@ package struct DoubleSum: ExactSum {
     // A subnormal number has the exponent of the least normal one, without the leading bit.
     let exponent = max(Int(number.exponentBitPattern), 1)
     let bits = number.significandBitPattern | (number.exponentBitPattern > 0 ? 1 << 52 : 0)
-    let value = Int128(bits) << Int128(exponent & 31)
+    let value = Int128(bits) &<< Int128(exponent & 31)
     add(number.sign == .minus ? -value : value, to: exponent >> 5)
     return true
   }

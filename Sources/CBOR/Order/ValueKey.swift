@@ -55,6 +55,7 @@ package struct ValueKey: Comparable, Hashable, Sendable {
   package var parts: (head: UInt128, tail: [UInt8]?) { (head, tail) }
 
   package static let missing = ValueKey(.missing)
+  package var isMissing: Bool { head == 0 }
   /// A sentinel: no value or element has this key.
   package static let greatest = ValueKey(unchecked: .max, tail: nil)
   package static let composite = ValueKey(.composite)

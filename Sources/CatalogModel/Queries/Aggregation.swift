@@ -26,12 +26,13 @@ struct Aggregation {
     catalog.reads?.note(all: .item)
     if let groups = try covered(plan, in: catalog) { return groups }
     var groups = AggregateGroups(self)
+    let paths = AttributePaths([path] + parts.map(\.path))
     if let test = plan.scanTest(answer, in: catalog) {
       let none = groups
       var isFirst = true
       catalog.forEachPart(ofKind: plan.kind, isConcurrent: !plan.hasClosure) { forEachItem in
         var groups = none
-        forEachItem { !test($1) || groups.take($0, $1) }
+        forEachItem { !test($1) || groups.take($0, $1, at: paths) }
         return groups
       } _: { part in
         if isFirst { groups = part } else { groups.take(all: part) }
@@ -39,14 +40,14 @@ struct Aggregation {
       }
     } else {
       for (number, row) in catalog.itemTable.entities(plan.found(answer, in: catalog)) {
-        if let row, !groups.take(number, row.record) { break }
+        if let row, !groups.take(number, row.record, at: paths) { break }
       }
     }
     if let wrong = groups.wrong { throw Self.mismatch(wrong) }
     return groups.sorted
   }
 
-  private func makeValues() -> [any Accumulator] { parts.map { $0.make() } }
+  fileprivate func makeValues() -> [any Accumulator] { parts.map { $0.make() } }
 
   private static func mismatch(_ number: Int) -> DecodingError {
     .typeMismatch(
@@ -164,8 +165,8 @@ extension QueryPlan {
 
 /// The groups of an aggregation while items are read.
 private struct AggregateGroups: Sendable {
-  private let path: AttributePath?
-  private let paths: [AttributePath?]
+  /// Whether all items are one group.
+  private let isOne: Bool
   private let empty: [any Accumulator]
   private var groups: [Aggregation.Group] = []
   private var places: [ValueKey: Int] = [:]
@@ -173,21 +174,23 @@ private struct AggregateGroups: Sendable {
   private(set) var wrong: Int?
 
   init(_ aggregation: Aggregation) {
-    path = aggregation.path
-    paths = aggregation.parts.map(\.path)
-    empty = aggregation.parts.map { $0.make() }
-    if path == nil { groups = [(.missing, empty)] }
+    isOne = aggregation.path == nil
+    empty = aggregation.makeValues()
+    if isOne { groups = [(.missing, empty)] }
   }
 
   var sorted: [Aggregation.Group] { groups.sorted { $0.key < $1.key } }
 
   /// Takes the values of an item. Returns false if one is wrong.
-  mutating func take(_ number: Int, _ record: EntityRecord) -> Bool {
+  /// - Parameter paths: that of the group, and then those of the values.
+  mutating func take(_ number: Int, _ record: EntityRecord, at paths: AttributePaths) -> Bool {
     var place = 0
-    if let path { place = self.place(of: record.key(at: path)) }
-    for index in paths.indices {
-      let value = paths[index].map { record.key(at: $0) } ?? .missing
-      if !groups[place].values[index].take(value) { wrong = number }
+    record.forEachKey(at: paths) { index, key in
+      if index > 0 {
+        if !groups[place].values[index - 1].take(key) { wrong = number }
+      } else if !isOne {
+        place = self.place(of: key)
+      }
     }
     return wrong == nil
   }
@@ -196,7 +199,7 @@ private struct AggregateGroups: Sendable {
   mutating func take(all other: AggregateGroups) {
     wrong = wrong ?? other.wrong
     for group in other.groups {
-      let place = path == nil ? 0 : place(of: group.key)
+      let place = isOne ? 0 : place(of: group.key)
       for index in empty.indices { groups[place].values[index].takeAll(of: group.values[index]) }
     }
   }

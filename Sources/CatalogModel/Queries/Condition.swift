@@ -32,6 +32,7 @@ indirect enum Condition: Sendable {
     case .closure(let holds): return holds
     case .all(let conditions):
       let tests = conditions.map(\.test)
+      if tests.isEmpty { return { _ in true } }
       if tests.count == 1 { return tests[0] }
       return { record in tests.allSatisfy { $0(record) } }
     case .any(let conditions):

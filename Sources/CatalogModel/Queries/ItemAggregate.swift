@@ -109,7 +109,7 @@ struct Total<Sum: ExactSum>: Accumulator {
   init(_ type: Any.Type) { self.type = type }
 
   mutating func take(_ key: ValueKey) -> Bool {
-    if key == .missing { return true }
+    if key.isMissing { return true }
     count += 1
     return sum.add(key)
   }
@@ -133,7 +133,7 @@ private struct Extreme: Accumulator {
   init(_ end: Aggregation.End) { self.end = end }
 
   mutating func take(_ key: ValueKey) -> Bool {
-    if key != .missing, best.map({ end == .first ? key < $0 : $0 < key }) ?? true { best = key }
+    if !key.isMissing, best.map({ end == .first ? key < $0 : $0 < key }) ?? true { best = key }
     return true
   }
 
