@@ -145,6 +145,25 @@ import Testing
     }
   }
 
+  private struct Delivery: CatalogItem {
+    static let kind = "delivery"
+    var customers: [ItemID<Customer>]
+  }
+
+  @Test func anItemThatRefersTwiceToAnotherIsIncludedOnce() throws {
+    var history = CatalogHistory()
+    try history.commit { draft in
+      for name in ["first", "second"] { try draft.insert(Customer(name: name)) }
+      try draft.insert(Delivery(customers: [2, 1, 2]))
+      try draft.insert(Delivery(customers: [1, 9]))
+    }
+    let customers = try history.state.items(Customer.self).sorted(by: \.name, .descending)
+    let sides = try customers.including(Delivery.self, by: \.customers)
+    #expect(sides.map { $0.included.map(\.id) } == [[3], [3, 4]])
+    let deliveries = try history.state.items(Delivery.self).including(\.customers)
+    #expect(deliveries.map { $0.included.map(\.id) } == [[2, 1, 2], [1]])
+  }
+
   // MARK: Exactness
 
   private struct Figure: CatalogItem {

@@ -119,17 +119,7 @@ struct Candidates {
   }
 
   /// All numbers in ascending order, each once.
-  func sorted() -> [Int] {
-    if isRising { return numbers }
-    var sorted = numbers
-    sorted.sort()
-    var last: Int?
-    sorted.removeAll { number in
-      defer { last = number }
-      return number == last
-    }
-    return sorted
-  }
+  func sorted() -> [Int] { isRising ? numbers : numbers.ascending }
 }
 
 extension AttributePath {

@@ -1,46 +1,56 @@
 import CBOR
 
 // Items and those that refer to them. Each function runs the query, and reads all items on the other side in one pass.
+// The functions are inlined, because otherwise they would look up the types at run time for each item.
 extension ItemQuery {
   /// Each item with the item that a property refers to, or nil if there is none: `people.including(\.company)`.
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   /// - Complexity: O(n log n) in the items of the answer.
-  public func including<Target>(
+  @inlinable public func including<Target>(
     _ property: any KeyPath<Model, ItemID<Target>> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: StoredItem<Target>?)] {
-    try targets(Target.self, of: property).map { ($0.item, $0.included.first) }
+    try targets(ofKind: Target.kind, of: property).map {
+      (StoredItem($0.item), $0.included.first.map { StoredItem($0) })
+    }
   }
 
   /// Each item with the item that an optional property refers to, or nil if there is none.
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   /// - Complexity: O(n log n) in the items of the answer.
-  public func including<Target>(
+  @inlinable public func including<Target>(
     _ property: any KeyPath<Model, ItemID<Target>?> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: StoredItem<Target>?)] {
-    try targets(Target.self, of: property).map { ($0.item, $0.included.first) }
+    try targets(ofKind: Target.kind, of: property).map {
+      (StoredItem($0.item), $0.included.first.map { StoredItem($0) })
+    }
   }
 
   /// Each item with the items that an array refers to, in the order of the array. Those that do not exist are left out.
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   /// - Complexity: O(n log n) in the references of the answer.
-  public func including<Target, References: QueryArray>(
+  @inlinable public func including<Target, References: QueryArray>(
     _ property: any KeyPath<Model, References> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: [StoredItem<Target>])]
-  where References.Element == ItemID<Target> { try targets(Target.self, of: property) }
+  where References.Element == ItemID<Target> {
+    try targets(ofKind: Target.kind, of: property).map {
+      (StoredItem($0.item), $0.included.map { StoredItem($0) })
+    }
+  }
 
-  private func targets<Target: CatalogItem>(
-    _ type: Target.Type, of property: any PartialKeyPath<Model> & Sendable
-  ) throws(JournalError) -> [(item: StoredItem<Model>, included: [StoredItem<Target>])] {
+  @usableFromInline func targets(
+    ofKind kind: String, of property: any PartialKeyPath<Model> & Sendable
+  ) throws(JournalError) -> [(item: Catalog.Item, included: [Catalog.Item])] {
     let path = try Model.attribute(of: property).get()
-    var rows: [(item: StoredItem<Model>, numbers: [Int])] = []
+    var rows: [(item: Catalog.Item, numbers: [Int])] = []
     var all: [Int] = []
-    for item in self {
-      let numbers = item.item.record.integers(at: path).numbers
+    for (number, row) in entities {
+      let item = Self.item(number, row).item
+      let numbers = item.record.integers(at: path).numbers
       rows.append((item, numbers))
       all += numbers
     }
-    let found = catalog.items(all, ofKind: Target.kind)
-    return rows.map { row in (row.item, row.numbers.compactMap { found[$0].map { StoredItem($0) } }) }
+    let found = catalog.items(all, ofKind: kind)
+    return rows.map { row in (row.item, row.numbers.compactMap { found[$0] }) }
   }
 
   /// Each item with the items that refer to it by a property, in the order of their numbers. The property is a reference
@@ -52,12 +62,20 @@ extension ItemQuery {
   /// - Throws: `JournalError` with code `wrongUse` if the key path leads to no attribute.
   /// - Complexity: O(n log n) in the items of the answer and those that refer to them, with a reference rule or an index
   ///   on the property; without, also O(m) in the items of the other type.
-  public func including<Other: CatalogItem>(
+  @inlinable public func including<Other: CatalogItem>(
     _ type: Other.Type, by property: any PartialKeyPath<Other> & Sendable
   ) throws(JournalError) -> [(item: StoredItem<Model>, included: [StoredItem<Other>])] {
+    try referrers(type, by: property).map {
+      (StoredItem($0.item), $0.included.map { StoredItem($0) })
+    }
+  }
+
+  @usableFromInline func referrers<Other: CatalogItem>(
+    _ type: Other.Type, by property: any PartialKeyPath<Other> & Sendable
+  ) throws(JournalError) -> [(item: Catalog.Item, included: [Catalog.Item])] {
     let path = try Other.attribute(of: property).get()
     let referrers = catalog.referrers(to: numbers, by: path, of: QueryPlan(Other.self))
-    return zip(self, referrers).map { item, others in (item, others.map { StoredItem($0) }) }
+    return zip(entities, referrers).map { (Self.item($0.number, $0.row).item, $1) }
   }
 }
 
@@ -67,7 +85,7 @@ extension Catalog {
   fileprivate func items(_ numbers: [Int], ofKind kind: String) -> [Int: Item] {
     let kind = ItemKind(kind)
     var items: [Int: Item] = [:]
-    for (number, row) in itemTable.entities(Set(numbers).sorted()) {
+    for (number, row) in itemTable.entities(numbers.ascending) {
       if let row, kind.isKind(of: row.record) { items[number] = Item(number: number, row: row) }
     }
     return items
@@ -82,9 +100,10 @@ extension Catalog {
     let kind = ItemKind(plan.kind)
     for (number, row) in itemTable.entities(candidates(referringTo: targets.sorted(), by: path, of: plan)) {
       guard let row, kind.isKind(of: row.record) else { continue }
-      let numbers = row.record.integers(at: path).numbers
-      for target in numbers.count < 2 ? numbers : Array(Set(numbers)) {
-        if let place = places[target] { referrers[place].append(Item(number: number, row: row)) }
+      row.record.forEachInteger(at: path) { target in
+        // An array may have a target twice.
+        guard let place = places[target], referrers[place].last?.id.number != number else { return }
+        referrers[place].append(Item(number: number, row: row))
       }
     }
     return referrers
@@ -98,7 +117,7 @@ extension Catalog {
     let isRuled = rules(ofKind: plan.kind).contains { rule in
       if case .reference = rule.form { rule.paths == [path] } else { false }
     }
-    if isRuled { return Set(itemsByReference.lines(ofGroups: targets).map(\.member)).sorted() }
+    if isRuled { return itemsByReference.lines(ofGroups: targets).map(\.member).ascending }
     if Indexes(plan, self)[path] != nil {
       var plan = plan
       let ranges = targets.map { ValueRange.equal(to: .integer(Int64($0))) }
@@ -106,5 +125,27 @@ extension Catalog {
       return plan.run(in: self).numbers
     }
     return Array(contents.numbers(ofKind: plan.kind))
+  }
+}
+
+extension [Int] {
+  /// The numbers in ascending order, each once. Numbers that are close to each other are not compared.
+  var ascending: [Int] {
+    // A forged index may have any numbers, so their difference may overflow.
+    guard let first = self.min(), let last = self.max(), UInt(bitPattern: last &- first) / 64 < count else {
+      return Set(self).sorted()
+    }
+    var words = [UInt64](repeating: 0, count: (last - first) / 64 + 1)
+    for number in self { words[(number - first) / 64] |= 1 << UInt64((number - first) % 64) }
+    var numbers: [Int] = []
+    numbers.reserveCapacity(count)
+    for (index, word) in words.enumerated() {
+      var rest = word
+      while rest != 0 {
+        numbers.append(first + 64 * index + rest.trailingZeroBitCount)
+        rest &= rest - 1
+      }
+    }
+    return numbers
   }
 }

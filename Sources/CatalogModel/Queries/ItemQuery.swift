@@ -117,13 +117,13 @@ public struct ItemQuery<Model: CatalogItem>: RandomAccessCollection, Sendable {
     return Self.item(number, catalog.row(of: .item(number), catalog.contents.itemTable))
   }
 
-  private static func item(_ number: Int, _ row: EntityRow?) -> StoredItem<Model> {
+  static func item(_ number: Int, _ row: EntityRow?) -> StoredItem<Model> {
     let row = row ?? EntityRow(record: EntityRecord(), created: 0, modified: 0)
     return StoredItem(Catalog.Item(number: number, row: row))
   }
 
   /// All items with their rows, which are then counted as read.
-  private var entities: EntityTable.Selected {
+  var entities: EntityTable.Selected {
     let numbers = numbers
     catalog.reads?.note(plan, numbers, in: catalog, readsValues: true)
     return catalog.contents.itemTable.entities(numbers)

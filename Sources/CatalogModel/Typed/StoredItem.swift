@@ -4,7 +4,7 @@ public struct StoredItem<Model: CatalogItem>: Identifiable, Hashable, Sendable {
   /// The item with all its attributes, including those that `Model` does not know.
   public let item: Catalog.Item
 
-  init(_ item: Catalog.Item) { self.item = item }
+  @inlinable init(_ item: Catalog.Item) { self.item = item }
 
   /// The item's number.
   public var id: ItemID<Model> { ItemID(item.id.number) }
