@@ -60,7 +60,7 @@ struct ItemScan: Sendable {
     {
       let group = catalog.itemKindNumbers.number(of: kind) ?? -1
       // If many items are of the kind, scanning all items is faster than looking each one up.
-      let few = catalog.itemCount / 8
+      let few = catalog.itemCount / EntityTable.manyShare
       let members = catalog.itemsByKind.members(of: group)
       let isFew = isOnlyOfKind || members.prefix(few + 1).reduce(0) { count, _ in count + 1 } <= few
       source = isFew ? .kind(group) : .everything
@@ -233,7 +233,7 @@ extension ItemSearch {
 
   /// The numbers of the items that an index finds for one of the conditions, in order; nil if each finds too many.
   fileprivate func indexed(_ scope: IndexScope, in catalog: Catalog) -> [Int]? {
-    let few = catalog.itemCount / 8
+    let few = catalog.itemCount / EntityTable.manyShare
     for condition in query.conditions {
       guard let (path, ranges) = condition.lookup,
         let index = catalog.indexCache.existingIndex(

@@ -53,8 +53,9 @@ enum Find: ListingVerb {
     let point = try arguments.selector(of: "--at", else: .head())
     let query = try arguments.query(journal, text: arguments.value("TEXT"), asOf: point)
     let isDeleted = arguments.has("--deleted")
-    let values = FoundValues(journal, revision: try journal.revision(at: point), terminal)
-    let periods = try FoundPeriods(arguments, journal)
+    let revision = try journal.revision(at: point)
+    let values = FoundValues(journal, revision: revision, terminal)
+    let periods = try FoundPeriods(arguments, journal, through: revision)
     let output = try output(arguments, values, try journal.state(asOf: point), periods)
     var isEmpty = true
     func add(_ found: FoundEntity) throws -> Bool {

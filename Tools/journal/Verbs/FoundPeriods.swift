@@ -14,9 +14,10 @@ struct FoundPeriods {
   /// What entities are sorted by; nil if in the order of their numbers.
   let order: ((FoundEntity) -> ValueKey)?
 
+  /// - Parameter revision: the one that `--at` names.
   /// - Returns: nil if none of these options was given.
   /// - Throws: ``Failure`` if the options do not fit, `JournalError` if a selector names no point in time.
-  init?(_ arguments: Arguments, _ journal: CatalogJournal) throws {
+  init?(_ arguments: Arguments, _ journal: CatalogJournal, through revision: Revision) throws {
     let options = ["--ever", "--first", "--longer", "--since"].filter(arguments.has)
     guard let option = options.first else { return nil }
     if arguments.has("--deleted") {
@@ -36,11 +37,10 @@ struct FoundPeriods {
       until: try end.map { try journal.date(of: $0) } ?? Date()
     )
     since = (start?.revision ?? 0, start?.date == nil ? nil : dates.from)
-    if let start, arguments.has("--at") {
-      let point = try journal.revision(at: arguments.selector(of: "--at", else: .head()))
-      if dates.from > dates.until || start.date == nil && start.revision > point {
-        throw arguments.misuse("--since is after --at")
-      }
+    if let start, arguments.has("--at"),
+      dates.from > dates.until || start.date == nil && start.revision > revision
+    {
+      throw arguments.misuse("--since is after --at")
     }
   }
 
