@@ -59,11 +59,9 @@ final class LayerFile: LayerContents {
         highest: tables[definition.scope.table].highest, revision: revision)
       return (definition, lines)
     }
-    wordIndexes = try Self.indexes(ofWords: true, root, reader, shape).compactMap {
+    wordIndexes = try Self.indexes(ofWords: true, root, reader, shape).map {
       (definition, members) throws(ArchiveError) in
       typealias Member = LayerLayout.ValueIndex
-      // An index with words of other rules is made again.
-      guard try reader.count(members.header(Member.rules)) == WordBreaker.rules else { return nil }
       let words = try TextSegment(
         documents: ArchiveSlice(reader, members.header(Member.documents)),
         words: ArchiveSlice(reader, members.header(Member.words)),
@@ -86,9 +84,12 @@ final class LayerFile: LayerContents {
     guard let header = try root.optional(key) else { return [] }
     let elements = try reader.elements(of: header)
     guard elements.count <= Self.indexLimit else { throw LayerReader.foreign(at: elements.offset) }
-    return try (0..<elements.count).map { (index) throws(ArchiveError) in
+    var indexes: [(IndexDefinition, ArchivedMembers)] = []
+    for index in 0..<elements.count {
       let header = try reader.resolve(try reader.list.reference(elements, index))
       let members = try reader.members(of: header)
+      // An index with words of other rules is made again.
+      if ofWords, try reader.count(members.header(Member.rules)) != WordBreaker.rules { continue }
       let kind = try reader.string(members.header(Member.kind))
       let path = try reader.texts(members.header(Member.path))
       guard let table = shape.kinds.firstIndex(of: kind), !path.isEmpty else {
@@ -97,8 +98,9 @@ final class LayerFile: LayerContents {
       let scope = IndexScope(
         table: table, field: try reader.count(members.header(Member.field)),
         text: try reader.string(members.header(Member.text)))
-      return (IndexDefinition(scope, AttributePath(path), isOfWords: ofWords), members)
+      indexes.append((IndexDefinition(scope, AttributePath(path), isOfWords: ofWords), members))
     }
+    return indexes
   }
 
   /// Opens the file again, for one thread that reads from the start to the end, as a merge does. Returns this object if
