@@ -73,10 +73,10 @@ struct Matching {
 
   private func isOpen(row: Int) -> Bool { !taken[row] && memory.rows[row].key == nil }
 
-  /// An item without its own list may have been in any.
+  /// An item without its own list may have been in any, and another item in each list that was read.
   private func mayBe(_ item: Int, _ row: Int) -> Bool {
     let (item, row) = (store.items[item], memory.rows[row])
-    return store.lists.contains(row.list) || item.list == row.list || item.list.isEmpty || row.list.isEmpty
+    return store.lists.contains(row.list) || item.list.isEmpty || row.list.isEmpty
   }
 
   /// Whether an element with other contents than a row may be the same: its class is not another one of before, and
@@ -99,26 +99,25 @@ struct Matching {
 
   private mutating func matchContents() {
     for (inOwnList, inOwnClass) in [(true, true), (false, true), (true, false), (false, false)] {
-      func key(_ digests: Digests, _ list: String, isInAnyList: Bool, _ className: String) -> Likeness {
-        Likeness(
-          digests: digests, list: inOwnList ? list : "", isInAnyList: inOwnList || isInAnyList,
-          className: inOwnClass ? className : "")
+      func likeness(_ digests: Digests, _ list: String, _ className: String) -> Likeness {
+        Likeness(digests: digests, list: inOwnList ? list : "", className: inOwnClass ? className : "")
       }
-      // The first row is last.
-      var waiting: [Likeness: [Int]] = [:]
-      for index in memory.rows.indices.reversed() where isOpen(row: index) {
-        let row = memory.rows[index]
-        let isInAnyList = store.lists.contains(row.list) || row.list.isEmpty
-        waiting[key(old[index], row.list, isInAnyList: isInAnyList, row.className), default: []].append(index)
-      }
-      if waiting.isEmpty { return }
-      for index in store.items.indices where isOpen(index) {
-        let item = store.items[index]
-        let keys = [true, false].map { key(new[index], item.list, isInAnyList: $0, item.className) }
-        // See `mayBe`.
-        let found = (item.list.isEmpty ? keys : [keys[0]]).filter { waiting[$0]?.isEmpty == false }
-        let first = found.min { waiting[$0]?.last ?? 0 < waiting[$1]?.last ?? 0 }
-        if let first, let row = waiting[first]?.popLast() { match(index, row) }
+      for hasList in [true, false] {
+        let items = store.items.indices.filter { isOpen($0) && store.items[$0].list.isEmpty != hasList }
+        if items.isEmpty { continue }
+        // The first row is last.
+        var waiting: [Likeness: [Int]] = [:]
+        for index in memory.rows.indices.reversed()
+        where isOpen(row: index) && (inOwnList || mayBe(items[0], index)) {
+          let row = memory.rows[index]
+          waiting[likeness(old[index], row.list, row.className), default: []].append(index)
+        }
+        for index in items {
+          let item = store.items[index]
+          if let row = waiting[likeness(new[index], item.list, item.className)]?.popLast() {
+            match(index, row)
+          }
+        }
       }
     }
   }
@@ -127,8 +126,6 @@ struct Matching {
   private struct Likeness: Hashable {
     let digests: Digests
     let list: String
-    /// Whether the element can be in any list: the list of the row was read, or it has none.
-    let isInAnyList: Bool
     let className: String
   }
 
