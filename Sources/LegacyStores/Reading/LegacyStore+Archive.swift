@@ -21,10 +21,22 @@ extension LegacyStore {
   public static func archives(
     _ files: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
-    let (opened, problems) = try openArchives(files)
+    try check(files)
     var store = LegacyStore(.archive)
-    store.problems = problems
-    store.incompleteFiles = Set(problems.map(\.place))
+    var opened: [(name: String, archive: KeyedArchive, inspection: ArchiveInspection)] = []
+    for file in files {
+      do {
+        let archive = try KeyedArchive(ArchiveBytes(contentsOf: file))
+        opened.append((file.lastPathComponent, archive, try archive.inspect()))
+      } catch {
+        try store.note(error, of: file.lastPathComponent, isOnly: files.count == 1, "a keyed archive")
+      }
+    }
+    guard !opened.isEmpty else {
+      throw LegacyError(
+        .unreadable,
+        "none of the files can be read: " + store.problems.map(\.description).joined(separator: "; "))
+    }
     let survey = ClassSurvey(opened.map(\.inspection), mapping)
     var merge = ArchiveMerge(store: store)
     for (name, archive, _) in opened {
@@ -34,48 +46,12 @@ extension LegacyStore {
         if reader.isIncomplete { merge.store.incompleteFiles.insert(name) }
         merge.store.files[name] = Layout.file(layout, isXML: false)
       } catch {
-        if opened.count == 1 {
-          throw LegacyError(.unreadable, "the archive can't be read", path: name, cause: error)
-        }
-        merge.store.problems.append(LegacyProblem(name, "\(error)"))
-        merge.store.incompleteFiles.insert(name)
+        try merge.store.note(error, of: name, isOnly: opened.count == 1, "a keyed archive")
       }
     }
     let read = merge.finish()
     try mapping.check(against: read)
     return read
-  }
-
-  private typealias OpenArchive = (name: String, archive: KeyedArchive, inspection: ArchiveInspection)
-
-  private static func openArchives(
-    _ files: [URL]
-  ) throws(LegacyError) -> (opened: [OpenArchive], problems: [LegacyProblem]) {
-    try checkAreGiven(files)
-    var opened: [OpenArchive] = []
-    var problems: [LegacyProblem] = []
-    for file in files {
-      let name = file.lastPathComponent
-      _ = try File(file)
-      do {
-        let archive = try KeyedArchive(ArchiveBytes(contentsOf: file))
-        opened.append((name, archive, try archive.inspect()))
-      } catch {
-        if files.count == 1 {
-          throw LegacyError(.unreadable, "\"\(name)\" can't be read as a keyed archive", cause: error)
-        }
-        problems.append(LegacyProblem(name, "\(error)"))
-      }
-    }
-    guard !opened.isEmpty else {
-      throw LegacyError(
-        .unreadable, "none of the files can be read: " + problems.map(\.description).joined(separator: "; "))
-    }
-    let names = Set(opened.map(\.name))
-    guard names.count == opened.count else {
-      throw LegacyError(.wrongUse, "two of the files have the same name; import them as two stores")
-    }
-    return (opened, problems)
   }
 }
 
@@ -91,8 +67,24 @@ extension LegacyStore {
       "it has \(count) items or more; the limit for a file is \(itemLimit): split it into several files")
   }
 
-  static func checkAreGiven(_ files: [URL]) throws(LegacyError) {
+  /// Throws if no files are given, if one does not exist, or if two have the same name.
+  static func check(_ files: [URL]) throws(LegacyError) {
     if files.isEmpty { throw LegacyError(.wrongUse, "no files were given; name at least one") }
+    for file in files { _ = try File(file) }
+    guard Set(files.map(\.lastPathComponent)).count == files.count else {
+      throw LegacyError(.wrongUse, "two of the files have the same name; import them as two stores")
+    }
+  }
+
+  /// Records that a file can't be read. If it is the only one, or of another form, this throws.
+  mutating func note(
+    _ error: any Error, of name: String, isOnly: Bool, _ form: String
+  ) throws(LegacyError) {
+    if isOnly || (error as? LegacyError)?.code == .wrongUse {
+      throw LegacyError(.unreadable, "\"\(name)\" can't be read as \(form)", cause: error)
+    }
+    problems.append(LegacyProblem(name, "\(error)"))
+    incompleteFiles.insert(name)
   }
 }
 

@@ -21,7 +21,6 @@ extension LegacyStore {
   public static func propertyLists(
     _ urls: [URL], mapping: FieldMapping = FieldMapping()
   ) throws(LegacyError) -> LegacyStore {
-    try checkAreGiven(urls)
     var store = LegacyStore(.plist)
     var files: [URL] = []
     for url in urls {
@@ -32,12 +31,9 @@ extension LegacyStore {
         files.append(url)
       }
     }
+    try check(files)
     for file in files {
       let name = file.lastPathComponent
-      guard store.files[name] == nil else {
-        throw LegacyError(.wrongUse, "two of the files are called \"\(name)\"; import them as two stores")
-      }
-      _ = try File(file)
       do {
         let list = try PropertyList(ArchiveBytes(contentsOf: file))
         if try KeyedArchive.isKeyedArchive(list) {
@@ -50,11 +46,7 @@ extension LegacyStore {
         store.lists.insert(name)
         store.files[name] = Layout.file(content, isXML: list.format == .xml)
       } catch {
-        if files.count == 1 || (error as? LegacyError)?.code == .wrongUse {
-          throw LegacyError(.unreadable, "\"\(name)\" can't be read as a property list", cause: error)
-        }
-        store.problems.append(LegacyProblem(name, "\(error)"))
-        store.incompleteFiles.insert(name)
+        try store.note(error, of: name, isOnly: files.count == 1, "a property list")
         store.lists.remove(name)
       }
     }
