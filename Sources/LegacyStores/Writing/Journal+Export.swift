@@ -82,14 +82,13 @@ struct ExportTarget {
   ) throws {
     var pending: [ExportedFile] = []
     for file in files {
-      switch try state(of: file) {
-      case .absent: if !file.isOptional { pending.append(file) }
-      case .same: report.unchanged += 1
-      case .different where replacing:
+      switch try isWritten(file) {
+      case nil: if !file.isOptional { pending.append(file) }
+      case true?: report.unchanged += 1
+      case false?:
+        guard replacing else { throw refusal("\"\(file.path)\" exists with other contents", "replace it") }
         if incomplete.contains(file.path) { throw refusal(toReplaceUnread: file.path) }
         pending.append(file)
-      case .different:
-        throw refusal("\"\(file.path)\" exists with other contents", "replace it")
       }
     }
     if ownsBugs {
@@ -113,36 +112,27 @@ struct ExportTarget {
     try batch.finish()
   }
 
-  private enum State {
-    case absent
-    case same
-    case different
-  }
-
-  private func state(of file: ExportedFile) throws -> State {
+  /// Whether a file exists with the same bytes. Nil if it does not exist.
+  private func isWritten(_ file: ExportedFile) throws -> Bool? {
     var inner = folder
     if let name = file.folder {
-      guard let kind = try folder.kind(of: name) else { return .absent }
-      guard kind == .folder else {
-        throw LegacyError(
-          .alreadyExists, "\"\(name)\" exists but is not a folder; move it away", path: folder.path)
-      }
+      guard try exists(name, .folder, in: folder, name) else { return nil }
       inner = try folder.folder(name)
     }
-    guard let kind = try inner.kind(of: file.name) else { return .absent }
-    guard kind == .file else {
-      throw LegacyError(
-        .alreadyExists, "\"\(file.path)\" exists but is not a file; move it away", path: folder.path)
-    }
+    guard try exists(file.name, .file, in: inner, file.path) else { return nil }
     let old = try inner.file(file.name, .reading)
-    switch file.content {
-    case .bytes(let bytes):
-      guard try old.byteCount() == bytes.count else { return .different }
-      return try old.contents(limit: bytes.count) == bytes ? .same : .different
-    case .blob(let blob):
-      guard try old.byteCount() == blob.byteCount else { return .different }
-      return try old.digest().digest == blob.digest ? .same : .different
-    }
+    let new = file.content.blob
+    return try old.byteCount() == new.byteCount && old.digest().digest == new.digest
+  }
+
+  private func exists(_ name: String, _ kind: FileStatus.Kind, in inner: Folder, _ path: String) throws
+    -> Bool
+  {
+    guard let there = try inner.kind(of: name) else { return false }
+    if there == kind { return true }
+    throw LegacyError(
+      .alreadyExists, "\"\(path)\" exists but is not a \(kind == .file ? "file" : "folder"); move it away",
+      path: folder.path)
   }
 
   /// Finds bugs and pictures in the folder that are not part of this export, because the app would show them.

@@ -7,6 +7,14 @@ struct ExportedFile {
   enum Content {
     case bytes([UInt8])
     case blob(Blob)
+
+    /// The digest and the number of the bytes.
+    var blob: Blob {
+      switch self {
+      case .bytes(let bytes): Blob(digest: SHA256Hash.digest(bytes), byteCount: bytes.count)
+      case .blob(let blob): blob
+      }
+    }
   }
 
   /// The inner folder that contains it. Nil if it is directly in the folder of the export.

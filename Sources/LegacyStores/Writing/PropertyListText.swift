@@ -103,18 +103,21 @@ extension BinaryPropertyListWriter {
   fileprivate mutating func write(
     _ value: FieldValue, _ written: inout [ContentDigest: Int]
   ) throws(ArchiveError) -> Int {
-    if value.array != nil || value.dictionary != nil { return try write(collection: value, &written) }
-    // Property lists have no null; an empty text is the closest value.
-    let value = value.isNull ? "" : value
-    let digest = SHA256Hash.digest(EntityRecord(["": value]).bytes)
-    if let number = written[digest] { return number }
-    let number = try write(scalar: value)
-    written[digest] = number
-    return number
+    switch value {
+    case .array(let elements): return try array(write(elements, &written))
+    case .dictionary(let members): return try write(members, value.objectClass, &written)
+    default:
+      let digest = SHA256Hash.digest(EntityRecord(["": value]).bytes)
+      if let number = written[digest] { return number }
+      let number = try write(scalar: value)
+      written[digest] = number
+      return number
+    }
   }
 
   private mutating func write(scalar value: FieldValue) throws(ArchiveError) -> Int {
     switch value {
+    // Property lists have no null; an empty text is the closest value.
     case .null, .array, .dictionary: try string("")
     case .bool(let flag): try bool(flag)
     case .integer(let integer): try self.integer(integer)
@@ -127,18 +130,14 @@ extension BinaryPropertyListWriter {
   }
 
   private mutating func write(
-    collection value: FieldValue, _ written: inout [ContentDigest: Int]
+    _ members: [String: FieldValue], _ className: String?, _ written: inout [ContentDigest: Int]
   ) throws(ArchiveError) -> Int {
-    if let elements = value.array { return try array(write(elements, &written)) }
-    let members = value.dictionary ?? [:]
-    if value.objectClass == "NSDate", let seconds = members["NS.time"]?.double { return try date(seconds) }
-    if value.objectClass == "UID", let number = members["value"]?.integer {
+    if className == "NSDate", let seconds = members["NS.time"]?.double { return try date(seconds) }
+    if className == "UID", let number = members["value"]?.integer {
       return try uid(UInt32(truncatingIfNeeded: number))
     }
     // Without a class these are keys of the app.
-    if value.objectClass != nil, let keys = members["NS.keys"]?.array,
-      let values = members["NS.objects"]?.array
-    {
+    if className != nil, let keys = members["NS.keys"]?.array, let values = members["NS.objects"]?.array {
       return try dictionary(keys: write(keys, &written), values: write(values, &written))
     }
     let sorted = members.sorted { $0.key < $1.key }
