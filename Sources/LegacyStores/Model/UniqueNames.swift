@@ -23,9 +23,8 @@ extension UniqueNames {
   /// Larger data becomes an image, because attributes should be small.
   private static var inlineByteLimit: Int { 64 << 10 }
 
-  /// The image for data at a path of keys. Nil for small data that is no picture.
-  mutating func image(of data: Data, at path: String) -> LegacyImage? {
-    guard Self.isImage(data) else { return nil }
+  /// The image for data at a path of keys.
+  mutating func image(of data: Data, at path: String) -> LegacyImage {
     let name = unused(path.isEmpty ? "data" : path.usableName)
     let type = ImageType.of(data.prefix(64)) ?? ImageType.unknown
     return LegacyImage(name: name, mediaType: type, content: .data(data))
@@ -41,7 +40,8 @@ extension UniqueNames {
     guard value.contains(where: { $0.data.map(Self.isImage) ?? false }) else { return value }
     switch value {
     case .data(let data):
-      guard let image = image(of: data, at: path) else { return value }
+      guard Self.isImage(data) else { return value }
+      let image = image(of: data, at: path)
       images.append(image)
       return [Reference.image: .string(image.name)]
     case .array(let elements):

@@ -11,29 +11,17 @@ struct CanonicalOrder {
   /// What tells the objects apart, without their numbers.
   private var colors: [Int: Data] = [:]
   private var numbers: [Int: Int] = [:]
-  private var nextNumber = 1
 
   /// The attributes in that order.
   static func apply(to attributes: [String: FieldValue]) -> [String: FieldValue] {
     guard attributes.values.contains(where: \.hasUnorderedMembers) else { return attributes }
     var order = CanonicalOrder()
-    order.findObjects(attributes)
-    var result: [String: FieldValue] = [:]
-    if let root = attributes[Reference.id]?.integer {
-      order.numbers[root] = 1
-      order.nextNumber = 2
-      result[Reference.id] = 1
-    }
-    for (key, value) in attributes.sorted(by: { $0.key < $1.key }) where key != Reference.id {
-      result[key] = order.rewritten(value)
-    }
-    return result
+    order.findObjects(.dictionary(attributes))
+    return order.rewritten(.dictionary(attributes)).dictionary ?? attributes
   }
 
-  private mutating func findObjects(_ attributes: [String: FieldValue]) {
-    for value in [.dictionary(attributes)] + attributes.values {
-      value.forEachValue { if let number = $0[Reference.id]?.integer { objects[number] = $0 } }
-    }
+  private mutating func findObjects(_ attributes: FieldValue) {
+    attributes.forEachValue { if let number = $0[Reference.id]?.integer { objects[number] = $0 } }
     // Objects are told apart by what they refer to, one step further in each round.
     var count = 0
     for _ in 0..<16 where !objects.isEmpty {
@@ -68,9 +56,9 @@ struct CanonicalOrder {
     if let number = value.target(Reference.ref) ?? value[Reference.id]?.integer {
       if let known = numbers[number] { return Reference.make(Reference.ref, known) }
       guard var members = objects[number]?.dictionary else { return value }
-      numbers[number] = nextNumber
-      members[Reference.id] = .integer(Int64(nextNumber))
-      nextNumber += 1
+      let new = numbers.count + 1
+      numbers[number] = new
+      members[Reference.id] = .integer(Int64(new))
       value = .dictionary(members)
     }
     if let elements = value.array { return .array(elements.map { rewritten($0) }) }

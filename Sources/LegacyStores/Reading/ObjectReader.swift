@@ -507,11 +507,8 @@ struct ObjectReader {
     let keys = (0..<dictionary.count).map { index in
       (text: (try? dictionary.key(at: index, &contents))?.textOrNil, index: index)
     }
-    let sorted = keys.sorted { left, right in
-      guard let first = left.text, let second = right.text, first != second else {
-        return (left.text == nil ? 1 : 0, left.index) < (right.text == nil ? 1 : 0, right.index)
-      }
-      return first < second
+    let sorted = keys.sorted {
+      ($0.text == nil ? 1 : 0, $0.text ?? "", $0.index) < ($1.text == nil ? 1 : 0, $1.text ?? "", $1.index)
     }
     return (sorted.map(\.index), Set(keys.compactMap(\.text)).count == keys.count)
   }
@@ -533,7 +530,7 @@ struct ObjectReader {
       return "\(path).\(print)".usableName
     }
     if let name, !unorderedImages.insert(name).inserted { return [Reference.image: .string(name)] }
-    guard let image = imageNames.image(of: data, at: name ?? path) else { return .data(data) }
+    let image = imageNames.image(of: data, at: name ?? path)
     if data.place.map({ pictures.insert($0).inserted }) ?? true { try charge(bytes: data.count) }
     images.append(image)
     return [Reference.image: .string(image.name)]
@@ -592,13 +589,11 @@ extension FieldValue {
   var boxedNumber: FieldValue? {
     guard objectClass == "NSNumber" else { return nil }
     let fields = (dictionary ?? [:]).filter { ![Reference.objectClass, Reference.id].contains($0.key) }
-    guard fields.count == 1, let value = fields.first?.value, value.decimal != nil || value.isBool,
+    guard fields.count == 1, let value = fields.first?.value, value.decimal != nil || value.bool != nil,
       value.string == nil
     else { return nil }
     return value
   }
-
-  private var isBool: Bool { self == .bool(true) || self == .bool(false) }
 
   /// The value with its form, where there is no field that has it.
   func marked(_ form: String, for known: String? = nil) -> FieldValue {

@@ -174,18 +174,14 @@ struct ExportedItems {
     var rest = item.attributes
     rest[Reference.top] = nil
     if item.kind == KnownKind.toDo.name { for name in KnownKind.toDo.others { rest[name] = nil } }
-    // Default values that the import added for the models are not exported.
-    for (attribute, path) in sources where path.isEmpty && rest[attribute]?.content() == .null {
-      rest[attribute] = nil
-    }
     let mapped = Set(mapping.map(\.attribute))
-    for property in known?.properties ?? [] where !mapped.contains(property.attribute) {
+    // Default values that the import added for the models are not exported.
+    for property in known?.properties ?? [] {
       let attribute = property.attribute
-      if let standard = property.standard, rest[attribute] == standard,
-        classes[className]?.fields[attribute] == nil
-      {
-        rest[attribute] = nil
-      }
+      guard let standard = property.standard, let value = rest[attribute] else { continue }
+      let isField = mapped.contains(attribute) || classes[className]?.fields[attribute] != nil
+      let isDefault = sources[attribute] == "" ? value.content() == .null : value == standard && !isField
+      if isDefault { rest[attribute] = nil }
     }
     var moved: [(path: String, attribute: String, value: FieldValue)] = []
     for (path, attribute) in mapping {
