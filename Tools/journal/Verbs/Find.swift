@@ -37,7 +37,7 @@ enum Find: ListingVerb {
     [--json]
 
     $ journal find Books.journal dune  # everything with "dune" in a text
-    $ journal find Books.journal --words 'tom* "of the day"' --ever  # what ever had these words
+    $ journal find Books.journal --words 'dun*' --ever  # what ever had a word that begins so
     $ journal find Books.journal --kind book --where stars=5  # books with five stars
     $ journal find Books.journal --kind book --fields stars --order -stars -n 10  # the ten best books
     $ journal find Books.journal --kind book --group author --sum pages  # how many books and pages of each author
