@@ -21,6 +21,8 @@ final class SQLitePeer: @unchecked Sendable {
 
   private let database: OpaquePointer
   private let lock = Lock(())
+  // The statements that were prepared, guarded by the lock. FTS5 prepares others, and finalizes them itself.
+  private var statements: [Statement] = []
   // The sum of all columns, guarded by the lock, so that the compiler can't leave out the reading of columns.
   private var sum = 0
 
@@ -37,7 +39,7 @@ final class SQLitePeer: @unchecked Sendable {
   }
 
   deinit {
-    while let statement = unsafe sqlite3_next_stmt(database, nil) { unsafe sqlite3_finalize(statement) }
+    for statement in statements { unsafe sqlite3_finalize(statement.handle) }
     unsafe sqlite3_close(database)
   }
 
@@ -51,7 +53,9 @@ final class SQLitePeer: @unchecked Sendable {
   func prepare(_ text: String) throws -> Statement {
     var handle: OpaquePointer?
     try check(unsafe sqlite3_prepare_v2(database, text, -1, &handle, nil))
-    return unsafe Statement(handle: handle!)
+    let statement = unsafe Statement(handle: handle!)
+    lock.withLock { _ in statements.append(statement) }
+    return statement
   }
 
   @discardableResult
