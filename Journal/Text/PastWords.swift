@@ -12,11 +12,11 @@ package struct PastHit: Hashable, Sendable {
 package struct PastWords {
   fileprivate let segments: [TextSegment]
 
-  /// The versions that have a word or, for a prefix, a word that begins so, in one of the indexes.
-  package func hits(of word: [UInt8], isPrefix: Bool) throws -> Set<PastHit> {
+  /// The versions that have all of some words in one of the indexes.
+  package func hits(ofAll words: [SoughtWord]) throws -> Set<PastHit> {
     var found: Set<PastHit> = []
     for segment in segments {
-      for hit in try segment.hits(of: word, isPrefix: isPrefix, asOf: .max) {
+      for hit in try segment.hits(ofAll: words, asOf: .max) {
         found.insert(PastHit(number: hit.number, revision: hit.revision))
       }
     }

@@ -10,15 +10,14 @@ final class StackedWords: WordsBase {
     self.definition = definition
   }
 
-  func hits(of word: [UInt8], isPrefix: Bool) -> [WordHit] {
+  func hits(ofAll words: [SoughtWord]) -> [WordHit] {
     let revision = stack.checkpoint.revision
     let kind = definition.scope.table
     return stack.layers.indices.flatMap { index in
       let layer = stack.layers[index]
       var hits =
         layer.read { (contents) throws(ArchiveError) -> [WordHit] in
-          let hits = try contents.knownOrScannedWords(definition).hits(
-            of: word, isPrefix: isPrefix, asOf: revision)
+          let hits = try contents.knownOrScannedWords(definition).hits(ofAll: words, asOf: revision)
           if layer.top.revision <= revision { return hits.filter(\.isNewest) }
           var newest: [WordHit] = []
           for hit in hits {

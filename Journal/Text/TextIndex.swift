@@ -1,11 +1,14 @@
 import CBOR
 import Tables
 
-/// A version of an entity that has a word.
+/// A word to look for, or the beginning of words.
+package typealias SoughtWord = (bytes: [UInt8], isPrefix: Bool)
+
+/// A version of an entity that has some words.
 package struct WordHit: Sendable {
   package let number: Int
   let revision: Revision
-  /// How often the version has the word. 0 if this is not known, and the record must be read.
+  /// How often the version has the first word. 0 if this is not known, and the record must be read.
   package var count: Int
   /// How many words the version has, if the count is known.
   package let length: Int
@@ -18,8 +21,8 @@ package struct WordHit: Sendable {
 
 /// The words of the entities of one state. They never change.
 package protocol WordsBase: Sendable {
-  /// The entities that have a word or, for a prefix, a word that begins so.
-  func hits(of word: [UInt8], isPrefix: Bool) -> [WordHit]
+  /// The entities that have all of some words.
+  func hits(ofAll words: [SoughtWord]) -> [WordHit]
 }
 
 /// The words of a table's texts: those of its layers or of an earlier table, and those of what has changed since then.
@@ -82,14 +85,16 @@ package struct TextIndex: Sendable {
     return index
   }
 
-  /// The entities that have a word or, for a prefix, a word that begins so, in the order of their numbers.
-  package func hits(of word: [UInt8], isPrefix: Bool) -> [WordHit] {
-    let text = String(decoding: word, as: UTF8.self)
-    var hits = recent.members(in: isPrefix ? .prefix(text) : .equal(to: .string(text))).map {
-      WordHit(number: $0, revision: 0, count: 0, length: 0)
+  /// The entities that have all of some words, in the order of their numbers.
+  package func hits(ofAll words: [SoughtWord]) -> [WordHit] {
+    var members: Set<Int>?
+    for word in words {
+      let text = String(decoding: word.bytes, as: UTF8.self)
+      let next = recent.members(in: word.isPrefix ? .prefix(text) : .equal(to: .string(text)))
+      members = members?.intersection(next) ?? Set(next)
     }
-    for hit in base.hits(of: word, isPrefix: isPrefix) where changed.isEmpty || !changed.contains(hit.number)
-    {
+    var hits = (members ?? []).map { WordHit(number: $0, revision: 0, count: 0, length: 0) }
+    for hit in base.hits(ofAll: words) where changed.isEmpty || !changed.contains(hit.number) {
       hits.append(hit)
     }
     let isRising = zip(hits, hits.dropFirst()).allSatisfy { $0.number < $1.number }
@@ -107,8 +112,8 @@ package struct TextIndex: Sendable {
 private struct BuiltWords: WordsBase {
   let segment: TextSegment
 
-  func hits(of word: [UInt8], isPrefix: Bool) -> [WordHit] {
-    guard let hits = try? segment.hits(of: word, isPrefix: isPrefix, asOf: .max) else {
+  func hits(ofAll words: [SoughtWord]) -> [WordHit] {
+    guard let hits = try? segment.hits(ofAll: words, asOf: .max) else {
       preconditionFailure("An index in memory can be read.")
     }
     return hits

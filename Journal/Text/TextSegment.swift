@@ -25,7 +25,7 @@ struct TextDocument: Comparable {
 
 /// That a document has a word: the document's place in its segment, and how often it has the word.
 struct TextPosting {
-  var document: Int
+  let document: Int
   let count: Int
 }
 
@@ -105,15 +105,27 @@ struct TextSegment: Sendable {
     fileprivate let postings: Range<Int>
   }
 
-  /// Calls `body` with the postings of a word or, for a prefix, of each word that begins so.
-  func forEachPosting(
-    of word: [UInt8], isPrefix: Bool, _ body: (TextPosting) throws(ArchiveError) -> Void
-  ) throws(ArchiveError) {
-    var cursor = try cursor(from: word)
-    while let next = try cursor.next(), isPrefix ? next.bytes.starts(with: word) : next.bytes == word {
-      for posting in try postings(of: next) { try body(posting) }
-      if !isPrefix { return }
+  /// The postings of a word or, for a prefix, of all words that begin so, each document once.
+  private func postings(of sought: SoughtWord) throws(ArchiveError) -> [TextPosting] {
+    var found: [TextPosting] = []
+    var cursor = try cursor(from: sought.bytes)
+    while let next = try cursor.next(),
+      sought.isPrefix ? next.bytes.starts(with: sought.bytes) : next.bytes == sought.bytes
+    {
+      if !sought.isPrefix { return try postings(of: next) }
+      found += try postings(of: next)
     }
+    found.sort { $0.document < $1.document }
+    var merged: [TextPosting] = []
+    merged.reserveCapacity(found.count)
+    for posting in found {
+      if let last = merged.last, last.document == posting.document {
+        merged[merged.count - 1] = TextPosting(document: last.document, count: last.count + posting.count)
+      } else {
+        merged.append(posting)
+      }
+    }
+    return merged
   }
 
   func postings(of word: Word) throws(ArchiveError) -> [TextPosting] {
@@ -227,25 +239,18 @@ struct TextSegment: Sendable {
 }
 
 extension TextSegment {
-  /// The versions up to a revision that have a word or, for a prefix, a word that begins so.
-  func hits(
-    of word: [UInt8], isPrefix: Bool, asOf revision: Revision
-  ) throws(ArchiveError) -> [WordHit] {
-    var postings: [TextPosting] = []
-    try forEachPosting(of: word, isPrefix: isPrefix) { (posting) throws(ArchiveError) in
-      postings.append(posting)
+  /// The versions up to a revision that have all of some words, each with how often it has the first one.
+  func hits(ofAll words: [SoughtWord], asOf revision: Revision) throws(ArchiveError) -> [WordHit] {
+    var found: [TextPosting]?
+    for word in words {
+      // Documents are read only if they have all words.
+      let next = try postings(of: word)
+      found = found.map { $0.intersection(with: next) } ?? next
     }
-    if isPrefix { postings.sort { $0.document < $1.document } }
     var hits: [WordHit] = []
-    var last = -1
-    for posting in postings {
-      if posting.document == last {
-        hits[hits.count - 1].count += posting.count
-        continue
-      }
+    for posting in found ?? [] {
       let document = try document(at: posting.document)
       guard document.revision <= revision else { continue }
-      last = posting.document
       hits.append(
         WordHit(
           number: document.number, revision: document.revision, count: posting.count, length: document.length,
@@ -286,5 +291,18 @@ extension TextSegment {
       next = try right.next()
     }
     return next == nil
+  }
+}
+
+extension [TextPosting] {
+  /// The postings whose documents are also in another list. Both lists are in the order of documents.
+  fileprivate func intersection(with other: [TextPosting]) -> [TextPosting] {
+    var common: [TextPosting] = []
+    var place = 0
+    for posting in self {
+      while place < other.count, other[place].document < posting.document { place += 1 }
+      if place < other.count, other[place].document == posting.document { common.append(posting) }
+    }
+    return common
   }
 }

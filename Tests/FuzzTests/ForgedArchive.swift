@@ -142,7 +142,7 @@ struct ForgedArchive {
     }
     if let items = state.parts?.tables[1], let index = TextIndex(inLayersOf: items, Self.words) {
       for word in ["item", "1", "17", ""] {
-        for isPrefix in [false, true] { count += index.hits(of: Array(word.utf8), isPrefix: isPrefix).count }
+        for isPrefix in [false, true] { count += index.hits(ofAll: [(Array(word.utf8), isPrefix)]).count }
       }
     }
     count += state.problems().count

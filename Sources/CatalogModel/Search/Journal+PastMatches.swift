@@ -96,12 +96,7 @@ extension WordSearch {
   ) throws -> Set<PastHit> {
     var found: Set<PastHit>?
     for phrase in pattern.phrases {
-      var hits: Set<PastHit>?
-      for word in phrase.words {
-        let next = try words.hits(of: word.bytes, isPrefix: word.isPrefix)
-        hits = hits?.intersection(next) ?? next
-      }
-      let new = hits ?? []
+      let new = try words.hits(ofAll: phrase.sought)
       found = found.map { matchesAny ? $0.union(new) : $0.intersection(new) } ?? new
     }
     guard pattern.phrases.contains(where: { $0.words.count > 1 }) else { return found ?? [] }

@@ -15,6 +15,9 @@ package struct WordPattern: Sendable, Hashable {
     }
 
     let words: [Word]
+
+    /// The words, without their order.
+    var sought: [SoughtWord] { words.map { ($0.bytes, $0.isPrefix) } }
   }
 
   let phrases: [Phrase]

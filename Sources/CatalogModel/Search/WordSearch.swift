@@ -93,9 +93,9 @@ struct WordSearch: Sendable, Hashable {
     var matches = Matches(phraseCount: pattern.phrases.count)
     let lists = pattern.phrases.map { phrase in
       let lists = indexes.map { index in
-        let lists = phrase.words.map { index.hits(of: $0.bytes, isPrefix: $0.isPrefix) }
-        matches.lineCount += lists.reduce(0) { $0 + $1.count }
-        return lists.dropFirst().reduce(lists[0]) { $0.intersection(with: $1) }
+        let hits = index.hits(ofAll: phrase.sought)
+        matches.lineCount += hits.count
+        return hits
       }
       return lists.dropFirst().reduce(lists[0]) { $0.union(with: $1) }
     }
@@ -166,16 +166,6 @@ struct WordSearch: Sendable, Hashable {
 }
 
 extension [WordHit] {
-  fileprivate func intersection(with other: [WordHit]) -> [WordHit] {
-    var hits: [WordHit] = []
-    var place = 0
-    for hit in self {
-      while place < other.count, other[place].number < hit.number { place += 1 }
-      if place < other.count, other[place].number == hit.number { hits.append(hit) }
-    }
-    return hits
-  }
-
   /// The hits of both in the order of numbers. Their counts and lengths are not known, because each is of one attribute.
   fileprivate func union(with other: [WordHit]) -> [WordHit] {
     var hits: [WordHit] = []
