@@ -207,7 +207,11 @@ export class ItemsView extends View {
       this.message.textContent = isEver ? "Nothing was found in any state." : "No such entity was deleted.";
       replace(this.space, found.map((entity) => this.pastRow(entity)));
       this.space.style.height = "";
-    } catch (error) { if (error.name !== "AbortError") this.fail(error); }
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.count.textContent = "";
+      this.fail(error);
+    }
   }
 
   /** The row of an entity that a search among deleted entities, or in all past states, has found. */
