@@ -123,8 +123,8 @@ extension Journal {
         reversal.note(edit)
         continue
       }
-      // The entries added and deleted the entity, and nobody else has changed it. In conflict are the edits by which the
-      // entities that return refer to it.
+      // No other entry has changed this entity, which the reverted entries added and deleted. The conflicts are edits of
+      // other entities, to which the revert would give back a reference to this entity.
       for referrer in entities where reversal.refers(referrer, to: entity) {
         let parts = EntityRecord.differences(
           from: newest.state.record(of: referrer), to: reversal.targets.record(of: referrer)

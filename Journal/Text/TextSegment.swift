@@ -23,7 +23,7 @@ struct TextDocument: Comparable {
   }
 }
 
-/// That a document has a word: the document's place in its segment, and how often it has the word.
+/// One document of a word: the place of the document in its segment, and how often the document has the word.
 struct TextPosting {
   let document: Int
   let count: Int
