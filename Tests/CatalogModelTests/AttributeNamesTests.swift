@@ -67,7 +67,7 @@ import Testing
     #expect(try titled("Soup", in: history.state.items(Recipe.self)).count == 2)
   }
 
-  /// The block about names in Documentation/AppBackend.md.
+  /// A query by name, for a type that refuses the made-up values by which names are found.
   private func titled<Model: CatalogItem>(
     _ title: String, in items: ItemQuery<Model>
   ) throws -> ItemQuery<Model> {
