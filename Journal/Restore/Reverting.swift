@@ -136,6 +136,15 @@ extension Journal {
         }
       }
     }
+    if reversal.conflicts.isEmpty {
+      // No edit explains why these entities must return, so their own last edits are in conflict.
+      for entity in others where newest.state.record(of: entity) == nil {
+        let last = newest.state.revision(of: entity)
+        if let edit = try newestEdit(of: entity, after: last - 1, exceptBy: [], on: preview) {
+          reversal.note(edit)
+        }
+      }
+    }
     if later == .keep, !others.isEmpty {
       reversal.targets = asked
       reversal.keepWhatOthersNeed(entities)

@@ -153,6 +153,38 @@ struct UndoGroupTests {
     }
   }
 
+  /// Without a rule, a reference to a deleted item could be set and removed.
+  @Test func anUndoOfAGroupRefusesToBringBackWhatWasDeletedBeforeTheGroup() throws {
+    struct Free: CatalogItem {
+      static let kind = "card"
+      var friends: [ItemID<Free>]
+    }
+    struct Card: CatalogItem {
+      static let kind = "card"
+      static let rules: [Rule] = [.reference(\.friends, onDelete: .nullify)]
+      var friends: [ItemID<Card>]
+    }
+    let journal = try CatalogJournal.inMemory()
+    let group = ["journal.group": "g"]
+    let lost = try journal.commit { try $0.insert(Free(friends: [])) }.value
+    let card = try journal.commit { try $0.insert(Free(friends: [lost])) }.value
+    let deletion = try journal.commit(by: "eve") { try $0.delete(lost) }
+    for _ in 1...2 {
+      try journal.commit(by: "bob", metadata: group) { draft in
+        try draft.update(card) { $0.friends = [] }
+        try draft.insert(Free(friends: []))
+      }
+    }
+    try journal.declare(Card.self)
+
+    let plan = try #require(try journal.planUndo(by: "bob"))
+    #expect(plan.conflicts.map(\.entity) == [lost.entity])
+    #expect(plan.conflicts.map(\.revision) == [deletion.revision])
+    let kept = try #require(try journal.planUndo(by: "bob", later: .keep))
+    #expect(kept.changes.allSatisfy { $0.new == nil })
+    try journal.close()
+  }
+
   @Test func aGroupThatOthersHaveTakenBackInPartIsUndoneForTheRest() throws {
     let journal = try CatalogJournal.inMemory()
     try journal.commit { draft in for _ in 1...2 { try draft.addItem(kind: "book") } }
