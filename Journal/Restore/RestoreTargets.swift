@@ -2,7 +2,6 @@ import Tables
 
 /// The target records of entities, and the records that must change with them to keep the rules of the model.
 struct RestoreTargets<State: EventSourced> {
-  let now: State
   /// Returns the state from which to restore a deleted entity that a target refers to; nil if the entity must stay
   /// deleted. Called only if there is such an entity.
   let past: (EntityKey) throws -> State?
@@ -10,6 +9,8 @@ struct RestoreTargets<State: EventSourced> {
   private var records = SortedTable<EntityKey, EntityRecord?>()
   /// The entities that keep a reference to an entity to be deleted, because the state's rules forbid that deletion.
   private(set) var refusals: [EntityKey] = []
+  // The last property, because those after one of a generic type are found by a search for the type's metadata.
+  let now: State
 
   init(now: State, past: @escaping (EntityKey) throws -> State?) {
     self.now = now

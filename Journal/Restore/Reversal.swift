@@ -1,11 +1,12 @@
 /// Collects the changes that revert entries, and the later edits that conflict.
 struct Reversal<State: EventSourced> {
-  var targets: RestoreTargets<State>
   private let later: LaterEdits
   private(set) var conflicts: [LaterEdit] = []
   private var noted: Set<LaterEdit> = []
   /// With ``LaterEdits/override``, the later edits that are lost; otherwise empty.
   private(set) var overridden: [EntityKey: [LaterEdit]] = [:]
+  // The last property, because those after one of a generic type are found by a search for the type's metadata.
+  var targets: RestoreTargets<State>
 
   init(_ targets: RestoreTargets<State>, _ later: LaterEdits) {
     self.targets = targets

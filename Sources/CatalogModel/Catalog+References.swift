@@ -18,8 +18,10 @@ extension Catalog {
       return Self.references(in: record, of: kind)
     }
     var references: [EntityKey] = fields.category.map { [.category($0)] } ?? []
-    for rule in rules(for: record, fields) where rule.holdsTargets {
-      for target in rule.targets(in: record) { references.append(.item(target)) }
+    let rules = rules(for: record, fields)
+    // An iteration over the rules would copy each, with its reference counts.
+    for index in rules.indices where rules[index].holdsTargets {
+      for target in rules[index].targets(in: record) { references.append(.item(target)) }
     }
     return references
   }
