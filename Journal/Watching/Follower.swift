@@ -39,6 +39,8 @@ final class Follower<State: EventSourced>: Sendable {
     /// The most bytes of changed records before the state is backed by new layers. It exceeds ``manyByteCount`` by the
     /// bytes that were in no layer the last time.
     var byteLimit = Follower.manyByteCount
+    /// Kept from one look for entries to the next: each step reads the log three times and wakes the readers.
+    var step = ReplayStep()
 
     mutating func startsAgain(from state: State) {
       eventCount = 0
@@ -88,7 +90,7 @@ final class Follower<State: EventSourced>: Sendable {
         try startFromLayers(through: newest, &applied)
       }
       // In steps, so that readers see progress.
-      var step = ReplayStep()
+      applied.step.beginAgain()
       while published.version.revision < newest {
         let old = published.version
         let byteCount = old.state.changedByteCount
@@ -96,12 +98,13 @@ final class Follower<State: EventSourced>: Sendable {
           try startFromLayers(through: newest, &applied)
           continue
         }
-        let next = min(newest, old.revision + step.entryCount)
-        var erases = false
-        try replay.checkDigests(
-          from: old.revision + 1, through: next, before: old.digest,
+        var (erases, readCount) = (false, 0)
+        let next = try replay.checkDigests(
+          from: old.revision + 1, through: min(newest, old.revision + applied.step.entryCount),
+          before: old.digest, until: { _ in readCount >= ReplayStep.byteCount },
           each: { entry throws(JournalError) in
             if try entry.recordsErasure() { erases = true }
+            readCount += entry.byteCount
           })
         if erases {
           try startAnew(at: next, &applied)
@@ -112,7 +115,7 @@ final class Follower<State: EventSourced>: Sendable {
           through: next, from: start, checking: chain.faults)
         published.publish(version)
         applied.eventCount += replayed.count
-        step.adapt(toByteCount: version.state.changedByteCount - byteCount)
+        applied.step.adapt(toByteCount: version.state.changedByteCount - byteCount)
       }
     }
   }
