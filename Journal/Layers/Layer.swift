@@ -189,7 +189,7 @@ package final class Layer: Sendable {
       }
       for definition in indexes {
         if let words = source.words(definition) { try words.readAll(isCancelled: isCancelled) }
-        if definition.isOfWords { continue }
+        if definition.content != .values { continue }
         let lines = try source.knownOrScannedLines(definition)
         for position in 0..<lines.count { _ = try lines.line(at: position) }
       }

@@ -270,11 +270,17 @@ package final class LayerChain: Sendable {
   /// declaration, those of the newest layer.
   func indexes(declared: [IndexScope: [IndexDefinition]]) -> [IndexDefinition] {
     let kept = layers.last { $0.footer != nil }?.indexes ?? []
-    let indexes = declared.values.joined() + kept.filter { declared[$0.scope] == nil }
+    let indexes = Set(declared.values.joined()).union(
+      kept.filter { definition in
+        guard let own = declared[definition.scope] else { return true }
+        // Once made for a search of the past, it stays as long as the app declares an index of the values.
+        return definition.content == .pastValues
+          && own.contains(IndexDefinition(definition.scope, definition.path))
+      })
     // Sorted, so that the same state makes the same file.
     return indexes.sorted {
-      ($0.scope.text, $0.path.names.joined(separator: "."), $0.isOfWords ? 1 : 0) < (
-        $1.scope.text, $1.path.names.joined(separator: "."), $1.isOfWords ? 1 : 0
+      ($0.scope.text, $0.path.names.joined(separator: "."), $0.content.rawValue) < (
+        $1.scope.text, $1.path.names.joined(separator: "."), $1.content.rawValue
       )
     }
   }

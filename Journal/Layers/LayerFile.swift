@@ -1,6 +1,5 @@
 import CBOR
 import PropertyLists
-import Words
 
 /// The archive of a layer, which is read on demand.
 ///
@@ -88,8 +87,9 @@ final class LayerFile: LayerContents {
     for index in 0..<elements.count {
       let header = try reader.resolve(try reader.list.reference(elements, index))
       let members = try reader.members(of: header)
+      let rules = ofWords ? try reader.count(members.header(Member.rules)) : nil
       // An index with words of other rules is made again.
-      if ofWords, try reader.count(members.header(Member.rules)) != WordBreaker.rules { continue }
+      guard let content = rules.map(IndexDefinition.Content.init(rules:)) ?? .values else { continue }
       let kind = try reader.string(members.header(Member.kind))
       let path = try reader.texts(members.header(Member.path))
       guard let table = shape.kinds.firstIndex(of: kind), !path.isEmpty else {
@@ -98,7 +98,7 @@ final class LayerFile: LayerContents {
       let scope = IndexScope(
         table: table, field: try reader.count(members.header(Member.field)),
         text: try reader.string(members.header(Member.text)))
-      indexes.append((IndexDefinition(scope, AttributePath(path), isOfWords: ofWords), members))
+      indexes.append((IndexDefinition(scope, AttributePath(path), content), members))
     }
     return indexes
   }

@@ -19,9 +19,9 @@ struct LayerHeader: Sendable {
   var isSnapshot = false
 
   var top: LayerCheckpoint { checkpoints.last ?? start }
-  var valueIndexes: [IndexDefinition] { indexes.filter { !$0.isOfWords } }
+  var valueIndexes: [IndexDefinition] { indexes.filter { $0.content == .values } }
   /// A snapshot has none, because no query reads it.
-  var wordIndexes: [IndexDefinition] { isSnapshot ? [] : indexes.filter(\.isOfWords) }
+  var wordIndexes: [IndexDefinition] { isSnapshot ? [] : indexes.filter { $0.content != .values } }
 }
 
 /// What the archive has of the entities of one kind.
@@ -175,6 +175,7 @@ struct LayerWriter: ~Copyable {
     }
     var words = try TextSources(sources, header)
     try appendIndexes(Root.wordIndexes, header.wordIndexes, shape) { writer, definition throws in
+      try writer.append(LayerLayout.ValueIndex.rules, definition.content.rules)
       try writer.appendWords(words.take(definition), header, tables[definition.scope.table])
     }
     return try archive.end()
@@ -347,7 +348,6 @@ struct LayerWriter: ~Copyable {
     } checkIsWanted: {
       try header.history?.checkIsWanted()
     }
-    try append(Member.rules, WordBreaker.rules)
     try append(Member.documents, words.documents)
     try append(Member.words, words.words)
     try append(Member.blocks, words.blocks)

@@ -34,20 +34,30 @@ package struct IndexScope: Hashable, Sendable {
 
 /// An index that a model's app has declared: the values at a path of the entities in a scope, or the words of its texts.
 package struct IndexDefinition: Hashable, Sendable {
+  package enum Content: Int, Sendable {
+    /// The values of the versions that checkpoints show.
+    case values
+    /// The words of all versions.
+    case words
+    /// The values of all versions, for searches of the past. In a layer, such an index is a ``TextSegment`` with a word
+    /// for each value.
+    case pastValues
+  }
+
   package let scope: IndexScope
   package let path: AttributePath
-  package let isOfWords: Bool
+  package let content: Content
 
-  package init(_ scope: IndexScope, _ path: AttributePath, isOfWords: Bool = false) {
+  package init(_ scope: IndexScope, _ path: AttributePath, _ content: Content = .values) {
     self.scope = scope
     self.path = path
-    self.isOfWords = isOfWords
+    self.content = content
   }
 
   /// Calls `body` with each line that an entity has in the index.
   func forEachLine(of number: Int, _ record: EntityRecord, _ body: (ValueLine) -> Void) {
     guard scope.lists(record) else { return }
-    if isOfWords {
+    if content == .words {
       var words = TextWords()
       words.read(record, at: path)
       for word in Set(words.words) {

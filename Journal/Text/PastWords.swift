@@ -25,6 +25,41 @@ package struct PastWords {
 }
 
 extension Journal {
+  /// The entities in a scope of which a version up to the newest entry has a value in one of some ranges, and possibly
+  /// others, by an index of past values. Nil if a pass over the log takes less time: if too few layers have the index, or
+  /// if too many versions match.
+  /// - Parameter limit: the most entries without an index, and the most matching versions; by default an eighth of the
+  ///   entries.
+  /// - Throws: ``JournalError`` with code `closed` as soon as the journal is being closed.
+  package func pastHolders(
+    of scope: IndexScope, at path: AttributePath, in ranges: [ValueRange], atMost limit: Int? = nil
+  ) throws -> Set<Int>? {
+    let definition = IndexDefinition(scope, path, .pastValues)
+    let (version, start) = (version, format.head.revision)
+    var entryCount = version.revision - start
+    let limit = limit ?? entryCount / 8
+    for layer in LayerStack.backing(version.state)?.layers ?? [] where layer.indexes.contains(definition) {
+      entryCount -= layer.top.revision - max(layer.start.revision, start)
+    }
+    guard entryCount <= limit else { return nil }
+    let words = ranges.map { (first: $0.lower.word, last: $0.upper.word) }
+    var (numbers, hitCount) = (Set<Int>(), 0)
+    let scanned = try pastVersions(of: scope, [definition]) { past in
+      for segment in past.segments {
+        for word in words {
+          hitCount += try segment.hitCount(from: word.first, through: word.last)
+          if hitCount <= limit {
+            numbers.formUnion(try segment.numbers(from: word.first, through: word.last))
+          }
+        }
+      }
+      return []
+    } scanned: { record in
+      ranges.contains { $0.contains(record, at: path) }
+    }
+    return hitCount <= limit ? numbers.union(scanned.lazy.map(\.number)) : nil
+  }
+
   /// The versions of the entities in a scope that match a search, of all versions up to the newest entry.
   /// - Parameters:
   ///   - definitions: the indexes of words that the search needs.

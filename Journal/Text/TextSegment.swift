@@ -259,6 +259,33 @@ extension TextSegment {
     return hits
   }
 
+  /// How many versions have each word from one through another, added up.
+  func hitCount(from first: [UInt8], through last: [UInt8]) throws(ArchiveError) -> Int {
+    var count = 0
+    try forEachWord(from: first, through: last) { word throws(ArchiveError) in count += word.count }
+    return count
+  }
+
+  /// The entities of which a version has a word from one through another.
+  func numbers(from first: [UInt8], through last: [UInt8]) throws(ArchiveError) -> Set<Int> {
+    var numbers: Set<Int> = []
+    try forEachWord(from: first, through: last) { word throws(ArchiveError) in
+      for posting in try postings(of: word) {
+        numbers.insert(try document(at: posting.document).number)
+      }
+    }
+    return numbers
+  }
+
+  private func forEachWord(
+    from first: [UInt8], through last: [UInt8], _ body: (Word) throws(ArchiveError) -> Void
+  ) throws(ArchiveError) {
+    var cursor = try cursor(from: first)
+    while let word = try cursor.next(), !last.lexicographicallyPrecedes(word.bytes) {
+      try body(word)
+    }
+  }
+
   /// Whether this segment has all documents of another one with the same words, and no other words in them; and whether
   /// none of its further documents is the newest version of an entity.
   func agrees(with other: TextSegment) throws(ArchiveError) -> Bool {

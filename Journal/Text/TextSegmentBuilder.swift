@@ -96,7 +96,7 @@ struct TextCollector {
   mutating func append(_ number: Int, _ revision: Revision, _ record: EntityRecord, isNewest: Bool = false) {
     guard definition.scope.lists(record) else { return }
     text.removeAll()
-    text.read(record, at: definition.path)
+    text.read(record, for: definition)
     builder.append(
       TextDocument(number: number, revision: revision, length: text.words.count, isNewest: isNewest))
     for word in text.words {

@@ -24,8 +24,37 @@ package struct TextWords {
     }
   }
 
+  /// Appends what an index lists of a record: words, or values as words.
+  mutating func read(_ record: EntityRecord, for definition: IndexDefinition) {
+    if definition.content == .words { return read(record, at: definition.path) }
+    record.forEachKey(at: definition.path) { words.append($0.word) }
+  }
+
   package mutating func removeAll() {
     words.removeAll(keepingCapacity: true)
     positions.removeAll(keepingCapacity: true)
+  }
+}
+
+extension IndexDefinition.Content {
+  /// The number of the rules by which an index with words has made them.
+  var rules: Int { self == .words ? WordBreaker.rules : 0 }
+
+  init?(rules: Int) {
+    switch rules {
+    case 0: self = .pastValues
+    case WordBreaker.rules: self = .words
+    default: return nil
+    }
+  }
+}
+
+extension ValueKey {
+  /// This key as a word. Words are in the order of their keys, but long keys that begin alike are the same word.
+  var word: [UInt8] {
+    let (head, tail) = parts
+    var word: [UInt8] = []
+    word.append(bigEndian: head)
+    return word + (tail ?? []).prefix(WordBreaker.longestByteCount - word.count)
   }
 }

@@ -130,12 +130,12 @@ private struct Subject<State: EventSourced> {
       }
     }
     // The entities are compared with the log, so it is enough to compare declared indexes with the entities.
-    for definition in definitions where definition.isOfWords {
+    for definition in definitions where definition.content != .values {
       guard let found = contents.words(definition),
         try found.agrees(with: contents.scannedWords(definition))
       else { throw ArchiveError(.damaged, "an index does not match the entities") }
     }
-    for definition in definitions where !definition.isOfWords {
+    for definition in definitions where definition.content == .values {
       let expected = try ScannedValueLines(contents, definition)
       let found = try contents.knownOrScannedLines(definition)
       for position in 0..<max(found.count, expected.count) {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import EntitySearch
+@testable import Journaling
 
 /// When entities matched a condition, compared with a loop over the states of all revisions.
 @Suite(.disabled(if: TestLength.isUnderSanitizer)) struct PeriodTests {
@@ -45,15 +46,18 @@ import Testing
     for _ in cases(12) {
       try withTemporaryFolder(inMemory: true) { folder in
         let url = folder.url.appending(path: "Deals.journal")
-        var journal = try CatalogJournal.create(at: url)
+        // With layers that have the index of past values, and without.
+        let options = JournalOptions(layers: random.chance(1, in: 2) ? .often(20) : .automatic)
+        var journal = try CatalogJournal.create(at: url, options: options)
+        #expect(try journal.periods(where: \Deal.stage == .lead).isEmpty)
         for _ in 0..<3 {
-          for _ in 0..<40 { try change(&journal, at: url, using: &random) }
+          for _ in 0..<40 { try change(&journal, at: url, options, using: &random) }
           let point = Int.random(in: (journal.base?.revision ?? 0)...journal.head.revision, using: &random)
           for (filter, untyped) in Self.conditions.shuffled(using: &random).prefix(2) {
             try check(journal, filter, untyped, upTo: point)
           }
         }
-        #expect(try journal.verify().isSound)
+        #expect(try journal.verify(.deep).isSound)
         try journal.close()
       }
     }
@@ -86,10 +90,21 @@ import Testing
     let ever = try journal.periods(where: filter, asOf: .revision(point))
     #expect(ever.map(\.item.number) == spans.keys.sorted())
     for (item, periods) in ever { #expect(periods.map(Span.init) == spans[item.number]) }
+    let known = try journal.pastCandidates(filter, atMost: .max)
+    let lookups = [condition.lookup].compactMap { $0 }
+    #expect(try known == journal.pastCandidates(ofKind: "deal", lookups, atMost: .max))
+    #expect(known?.isSuperset(of: spans.keys) ?? true)
+    let candidates = known?.sorted().map { EntityKey.item($0) }
     // With little memory, there are several passes over the log.
-    for byteLimit in [1, 1000, 1 << 20] {
+    for (byteLimit, readLimit, candidates) in [
+      (1, nil, nil), (1000, nil, nil), (1 << 20, nil, nil), (1000, 20, candidates),
+      (1000, .max, candidates),
+    ] as [(Int, Int?, [EntityKey]?)] {
       var found: [Int] = []
-      try journal.forEachMatch(of: [.item], upTo: point, byteLimit: byteLimit, where: query.matches) {
+      try journal.forEachMatch(
+        of: [.item], upTo: point, candidates: candidates, readLimit: readLimit, byteLimit: byteLimit,
+        where: query.matches
+      ) {
         let number = $0.entity.number
         found.append(number)
         #expect($0.periods.map(Span.init) == spans[number])
@@ -118,7 +133,8 @@ import Testing
   }
 
   private func change(
-    _ journal: inout CatalogJournal, at url: URL, using random: inout SeededGenerator
+    _ journal: inout CatalogJournal, at url: URL, _ options: JournalOptions,
+    using random: inout SeededGenerator
   ) throws {
     let author = ["ana", "bob", "eve"].randomElement(using: &random)!
     let (state, base, newest) = (journal.state, journal.base?.revision ?? 0, journal.head.revision)
@@ -129,8 +145,10 @@ import Testing
       if newest > base { try journal.prune(before: .revision(Int.random(in: base...newest, using: &random))) }
     case 2:
       try journal.close()
-      journal = try CatalogJournal.open(at: url)
-    case 3 where newest > 0: try journal.takeSnapshot()
+      journal = try CatalogJournal.open(at: url, options: options)
+    case 3 where newest > 0:
+      try journal.takeSnapshot()
+      journal.waitForLayers()
     case 4...7:
       // What was erased or pruned can't be restored.
       let point = RevisionSelector.revision(Int.random(in: base...newest, using: &random))
@@ -200,6 +218,62 @@ import Testing
         #expect($0.periods.map(\.start.revision) == [1] && $0.periods.map(\.end?.revision) == [302])
         return true
       }
+      try journal.close()
+    }
+  }
+
+  /// Values that no checkpoint of the layers shows are in the index too.
+  @Test func layersThatAreWrittenAfterTheFirstSearchOfThePastHaveAnIndexForIt() throws {
+    try withTemporaryFolder(inMemory: true) { folder in
+      let url = folder.url.appending(path: "Deals.journal")
+      let options = JournalOptions(layers: .often(50))
+      var journal = try CatalogJournal.create(at: url, options: options)
+      func lead(_ journal: CatalogJournal) throws -> [Int] {
+        try journal.periods(where: \Deal.stage == .lead).map(\.item.number)
+      }
+      #expect(try lead(journal) == [])
+      for number in 1...300 {
+        let stage: Deal.Stage = number % 100 == 0 ? .lead : .offer
+        let deal = try journal.commit {
+          try $0.insert(Deal(title: "deal \(number)", stage: stage, value: number))
+        }.value
+        if number % 50 == 0 { try journal.commit { try $0.update(deal) { $0.stage = .won } } }
+      }
+      try journal.takeSnapshot()
+      journal.waitForLayers()
+      for _ in 0..<2 {
+        #expect(try lead(journal) == [100, 200, 300])
+        #expect(try journal.pastCandidates(\Deal.stage == .lead) == [100, 200, 300])
+        #expect(try journal.pastCandidates(\Deal.stage == .lead || \.stage == .won)?.count == 6)
+        #expect(try journal.pastCandidates(\Deal.value >= 300 && \.stage == .won)?.count == 6)
+        // Too many match, or the property has no index.
+        #expect(try journal.pastCandidates(\Deal.stage == .offer) == nil)
+        #expect(try journal.pastCandidates(\Deal.value >= 300) == nil)
+        #expect(try journal.pastCandidates(\Deal.stage == .lead || \.value >= 300) == nil)
+        let query = EntityQuery(
+          kind: "deal", conditions: [.init("stage", isOne: ["lead", "lost"])])
+        var found: [Int] = []
+        try journal.findEver(query) {
+          found.append($0.entity.number)
+          return true
+        }
+        #expect(found == [100, 200, 300])
+        try journal.close()
+        journal = try CatalogJournal.open(at: url, options: options)
+        // A query on the newest state declares the index of values only, and new layers still have the other one.
+        #expect(try journal.state.items(Deal.self).filter(\.stage == .lead).ids.isEmpty)
+        for _ in 0..<200 {
+          try journal.commit { try $0.insert(Deal(title: "new", stage: nil, value: 0)) }
+        }
+        journal.waitForLayers()
+        #expect(
+          journal.chain.layers.allSatisfy { layer in
+            layer.indexes.contains { $0.content == .pastValues }
+          })
+      }
+      try journal.erase([.item(200)], reason: "by law")
+      #expect(try lead(journal) == [100, 300])
+      #expect(try journal.verify(.deep).problems.map(\.description) == [])
       try journal.close()
     }
   }

@@ -64,7 +64,7 @@ import Testing
         }
         journal.waitForLayers()
         let layers = journal.chain.layers
-        #expect(!layers.isEmpty && layers.allSatisfy { $0.indexes.contains(where: \.isOfWords) })
+        #expect(!layers.isEmpty && layers.allSatisfy { $0.indexes.contains { $0.content == .words } })
       }
       var journal = try CatalogJournal.create(at: url, options: options)
       // The first query declares the indexes.

@@ -248,7 +248,7 @@ import Testing
 
 extension Memo {
   fileprivate static let titles = IndexDefinition(
-    IndexScope(itemsOfKind: kind), AttributePath(["title"]), isOfWords: true)
+    IndexScope(itemsOfKind: kind), AttributePath(["title"]), .words)
 }
 
 /// A source of a layer that has an index of words.

@@ -101,7 +101,7 @@ import Testing
         try notes.grow(10)
         let state = notes.journal.state
         let definition = IndexDefinition(
-          IndexScope(itemsOfKind: Memo.kind), Memo.indexedPaths.words[0], isOfWords: true)
+          IndexScope(itemsOfKind: Memo.kind), Memo.indexedPaths.words[0], .words)
         #expect(state.itemTable.base?.words(definition) != nil)
         for state in try [state, notes.past()] { try notes.compare(state) }
       }

@@ -36,7 +36,7 @@ struct ForgedArchive {
   /// An index on the names of some of the items.
   private static let names = IndexDefinition(
     IndexScope(table: 1, field: 0, text: "two"), AttributePath(["name"]))
-  private static let words = IndexDefinition(names.scope, names.path, isOfWords: true)
+  private static let words = IndexDefinition(names.scope, names.path, .words)
 
   // MARK: Altering
 

@@ -53,19 +53,30 @@ package final class IndexCache: Sendable {
   func declare(_ paths: IndexedPaths, of scope: IndexScope) {
     declarations.withLock { declarations in
       let known = declarations[scope]
-      func isKnown(_ path: AttributePath, isOfWords: Bool) -> Bool {
-        known?.contains { $0.path == path && $0.isOfWords == isOfWords } == true
+      func isKnown(_ path: AttributePath, _ content: IndexDefinition.Content) -> Bool {
+        known?.contains { $0.path == path && $0.content == content } == true
       }
       // Nearly always there is nothing new. Two types of one kind may declare different indexes.
-      if known != nil, paths.values.allSatisfy({ isKnown($0, isOfWords: false) }),
-        paths.words.allSatisfy({ isKnown($0, isOfWords: true) })
+      if known != nil, paths.values.allSatisfy({ isKnown($0, .values) }),
+        paths.words.allSatisfy({ isKnown($0, .words) })
       {
         return
       }
       let new =
         paths.values.map { IndexDefinition(scope, $0) }
-        + paths.words.map { IndexDefinition(scope, $0, isOfWords: true) }
+        + paths.words.map { IndexDefinition(scope, $0, .words) }
       declarations[scope] = (known ?? []) + new.filter { known?.contains($0) != true }
+    }
+  }
+
+  /// Has new layers list the values of all versions at a path, if their index on the path's values is declared.
+  func declarePastValues(at path: AttributePath, of scope: IndexScope) {
+    declarations.withLock { declarations in
+      let past = IndexDefinition(scope, path, .pastValues)
+      guard let known = declarations[scope], known.contains(IndexDefinition(scope, path)),
+        !known.contains(past)
+      else { return }
+      declarations[scope] = known + [past]
     }
   }
 
@@ -234,7 +245,7 @@ extension Catalog {
       if position < paths.values.count {
         indexCache.prepare(IndexDefinition(scope, path), in: itemTable, progress: report)
       } else {
-        let definition = IndexDefinition(scope, path, isOfWords: true)
+        let definition = IndexDefinition(scope, path, .words)
         indexCache.words.prepare(definition, in: itemTable, progress: report)
       }
     }

@@ -129,7 +129,7 @@ extension AttributePath {
 
 extension Condition {
   /// The parts of a disjunction, or the condition itself. None of them is `any`.
-  fileprivate var disjuncts: [Condition] {
+  var disjuncts: [Condition] {
     if case .any(let conditions) = self { conditions.flatMap(\.disjuncts) } else { [self] }
   }
 }

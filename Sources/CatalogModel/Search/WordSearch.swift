@@ -22,7 +22,7 @@ struct WordSearch: Sendable, Hashable {
   }
 
   var scope: IndexScope { IndexScope(itemsOfKind: kind) }
-  var definitions: [IndexDefinition] { paths.map { IndexDefinition(scope, $0, isOfWords: true) } }
+  var definitions: [IndexDefinition] { paths.map { IndexDefinition(scope, $0, .words) } }
 
   /// Whether the texts of an item match.
   func holds(for record: EntityRecord) -> Bool {

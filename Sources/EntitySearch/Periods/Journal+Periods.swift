@@ -43,7 +43,9 @@ extension Journal where State == Catalog {
     var found: [(item: ItemID<Model>, periods: [MatchPeriod])] = []
     let test = try filter.test()
     func matches(_ entity: EntityKey, _ record: EntityRecord) -> Bool { test(record) }
-    try forEachMatch(of: [.item], upTo: revision(at: selector), where: matches) {
+    let point = try revision(at: selector)
+    let items = try pastCandidates(filter)
+    try forEachMatch(of: [.item], upTo: point, candidates: items?.entities, where: matches) {
       found.append((ItemID($0.entity.number), $0.periods))
       return true
     }
@@ -56,8 +58,9 @@ extension Journal where State == Catalog {
   ///   - selector: the point in time up to which the histories are read.
   /// - Throws: `JournalError` with code `notFound` if the selector names no point in time, and the errors of `body`.
   /// - Complexity: O(h) reads of the log if the query names an entity with h events; otherwise one pass over the n
-  ///   entries of the log for about each 64 MiB of records and periods. If fewer than n / 64 entities of the kind were ever
-  ///   added, their histories are read first, up to n / 8 events.
+  ///   entries of the log for about each 64 MiB of records and periods. Histories are read first, up to n / 8 events, if
+  ///   fewer than n / 64 entities of the kind were ever added, or if an index on an attribute of items finds those that can
+  ///   match. Layers have that index if they were written after the first search that could use it.
   public func findEver(
     _ query: EntityQuery, asOf selector: RevisionSelector = .head(), _ body: (FoundEntity) throws -> Bool
   ) throws {
@@ -67,25 +70,35 @@ extension Journal where State == Catalog {
       let found = try everFound(named, upTo: point, where: query.matches, readCount: &readCount)
       if let found { _ = try body(found) }
     } else {
-      try forEachMatch(of: query.entityKinds, upTo: point, where: query.matches, body)
+      let items = try query.itemKind.flatMap {
+        try pastCandidates(ofKind: $0, query.conditions.compactMap(\.lookup))
+      }
+      try forEachMatch(
+        of: query.entityKinds, upTo: point, candidates: items?.entities, where: query.matches, body)
     }
   }
 
   /// Calls `body` with each entity that ever matched, in the order of kinds and numbers, until `body` returns false.
-  /// - Parameter byteLimit: about how many bytes of records a pass over the log holds.
+  /// - Parameters:
+  ///   - candidates: all entities that can match, in order; nil if they are not known.
+  ///   - readLimit: how many events of histories are read before a pass over the log; by default, as many as take less
+  ///     time than the pass.
+  ///   - byteLimit: about how many bytes of records a pass over the log holds.
   func forEachMatch(
-    of kinds: [EntityKind], upTo point: Revision, byteLimit: Int = 64 << 20,
+    of kinds: [EntityKind], upTo point: Revision, candidates known: [EntityKey]? = nil,
+    readLimit: Int? = nil, byteLimit: Int = 64 << 20,
     where matches: @escaping (EntityKey, EntityRecord) -> Bool, _ body: (FoundEntity) throws -> Bool
   ) throws {
     let entryCount = point - (base?.revision ?? 0)
     let tables = state.tables
     let entityCount = kinds.reduce(0) { $0 + tables[Int($1.rawValue)].highest }
     // Following a history back takes much longer for each event than reading the log in order does.
-    var readCount = entityCount < entryCount / 64 ? entryCount / 8 : 0
-    let candidates = kinds.lazy.flatMap { kind in
+    var readCount = readLimit ?? (known != nil || entityCount < entryCount / 64 ? entryCount / 8 : 0)
+    let all = kinds.lazy.flatMap { kind in
       stride(from: 1, through: tables[Int(kind.rawValue)].highest, by: 1).lazy
         .map { EntityKey(kind: kind, number: $0) }
     }
+    let candidates = known.map(AnySequence.init) ?? AnySequence(all)
     var start: EntityKey?
     for entity in candidates {
       start = entity
@@ -151,7 +164,15 @@ extension Journal where State == Catalog {
   }
 }
 
+extension Set<Int> {
+  /// The items with these numbers, in order.
+  fileprivate var entities: [EntityKey] { sorted().map { .item($0) } }
+}
+
 extension EntityQuery {
+  /// The kind of the items that can match; nil if other entities can match too.
+  fileprivate var itemKind: String? { kind.flatMap { Catalog.kindNames.contains($0) ? nil : $0 } }
+
   /// The kinds of the entities that can match. An item may have the name of another kind as its own kind.
   fileprivate var entityKinds: [EntityKind] {
     if categories != nil { return [.item] }
