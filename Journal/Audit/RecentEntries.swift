@@ -19,7 +19,7 @@ extension EntryDecoder: PastEntry {
 }
 
 /// Keeps large entries in memory that were read repeatedly for events of single entities. So the undo of an import, for
-/// example, does not read the import's whole entry for each of its entities.
+/// example, does not read the import's whole entry for each of its entities. Also keeps the words of the newest entries.
 ///
 /// 1. An entry is kept from its second read on, so a single lookup in a large entry costs no memory.
 /// 2. A single entry is kept whatever its size, several up to `byteCount` together. The least recently used entry is
@@ -32,6 +32,8 @@ final class RecentEntries: Sendable {
     var entries: [IndexedEntry] = []
     /// The number of reads of large entries. At 2, an entry is kept. The count of a removed entry begins below 0.
     var readCounts: [Revision: Int] = [:]
+    /// The words of the entries that no layer has.
+    var words: RecentWords?
     /// The number of calls of `removeAll()`.
     var removalCount = 0
   }
@@ -80,6 +82,18 @@ final class RecentEntries: Sendable {
       }
     }
     return indexed
+  }
+
+  /// The words of entries that are in no layer with these indexes: those of the last search, or none.
+  func words(_ definitions: [IndexDefinition], after start: Revision) -> RecentWords {
+    let kept = contents.withLock { $0.words }
+    if let kept, kept.start == start, kept.definitions == definitions { return kept }
+    return RecentWords(definitions, after: start)
+  }
+
+  /// - Parameter removalCount: the value of ``removalCount`` before the words were read.
+  func keep(_ words: RecentWords, since removalCount: Int) {
+    contents.withLock { if $0.removalCount == removalCount { $0.words = words } }
   }
 
   /// Forgets all entries, because an erasure has removed content from the log.

@@ -72,14 +72,15 @@ extension Journal {
   ) throws -> Set<PastHit> {
     let version = version
     var found: Set<PastHit> = []
-    func scan(after first: Revision, through last: Revision) throws {
+    func scan(
+      after first: Revision, through last: Revision, _ body: (RecentWords.Version) -> Void = { _ in }
+    ) throws {
       guard first < last else { return }
-      try chain.waitForEntry(last)
-      try chain.forEachVersion(
-        State.self, of: [scope.table], after: first, through: last,
-        checkIsWanted: current.checkIsNotClosing
-      ) { _, number, revision, record in
-        if scope.lists(record), scanned(record) { found.insert(PastHit(number: number, revision: revision)) }
+      try forEachVersion(of: scope, after: first, through: last) { version in
+        body(version)
+        if scanned(version.record) {
+          found.insert(PastHit(number: version.number, revision: version.revision))
+        }
       }
     }
     var reached = 0
@@ -102,9 +103,67 @@ extension Journal {
       }
       reached = layer.top.revision
     }
-    try scan(after: scannedFrom, through: version.revision)
+    // The words of the entries above the layers are kept for the next search, so that it reads only newer entries.
+    let recentEntries = recentEntries
+    let removalCount = recentEntries.removalCount
+    var recent = recentEntries.words(definitions, after: scannedFrom)
+    for hit in try indexed(PastWords(segments: recent.segments)) where hit.revision <= version.revision {
+      found.insert(hit)
+    }
+    if recent.end < version.revision {
+      var new: [RecentWords.Version] = []
+      try scan(after: recent.end, through: version.revision) { version in
+        if recent.reserve(version.record) { new.append(version) } else { new = [] }
+      }
+      if !recent.isFull {
+        try recent.append(new, through: version.revision)
+        recentEntries.keep(recent, since: removalCount)
+      }
+    }
     try chain.faults.check()
     return found
+  }
+
+  /// Calls `body` with the versions that a range of entries made of the entities in a scope.
+  private func forEachVersion(
+    of scope: IndexScope, after first: Revision, through last: Revision, _ body: (RecentWords.Version) -> Void
+  ) throws {
+    try chain.waitForEntry(last)
+    if let versions = try fewVersions(of: scope, after: first, through: last) {
+      return versions.forEach(body)
+    }
+    try chain.forEachVersion(
+      State.self, of: [scope.table], after: first, through: last,
+      checkIsWanted: current.checkIsNotClosing
+    ) { _, number, revision, record in
+      if scope.lists(record) { body((number, revision, record)) }
+    }
+  }
+
+  /// The versions that a range of entries made, each read by the history of its entity; nil if they are many. Then they
+  /// are found faster by a replay of all entries above the layers.
+  private func fewVersions(
+    of scope: IndexScope, after first: Revision, through last: Revision
+  ) throws -> [RecentWords.Version]? {
+    guard first >= format.head.revision, last - first <= 64 else { return nil }
+    let byteLimit = 1 << 20
+    var byteCount = 0
+    var events: [(event: JournalEvent, revision: Revision)] = []
+    try chain.readLog(after: first, through: last) { entry throws(JournalError) in
+      var decoder = try entry.events()
+      while byteCount <= byteLimit, let event = try decoder.next(upcast) {
+        byteCount += 4096 + event.payload.count
+        if Int(event.entity.kind.rawValue) == scope.table { events.append((event, entry.revision)) }
+      }
+    }
+    guard byteCount <= byteLimit else { return nil }
+    return try events.compactMap { event, revision in
+      let record =
+        if case .add(let added) = event.change { added } else {
+          try row(of: event.entity, after: revision)?.record
+        }
+      return record.flatMap { scope.lists($0) ? (event.entity.number, revision, $0) : nil }
+    }
   }
 
   /// Whether a version was pruned. A layer from before the pruning, which another program has brought back, still lists it.

@@ -185,6 +185,58 @@ import Testing
     for limit in [0, 1, 2, 300] { #expect(try checkCount(limit: limit) == limit + 1) }
   }
 
+  @Test func searchesOfAllVersionsReadOnlyEntriesThatAreNewSinceTheLastOne() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.url.appending(path: "Notes.journal")
+      let journal = try CatalogJournal.create(at: url)
+      let follower = try CatalogJournal.open(at: url, mode: .follow)
+      func read(_ journal: CatalogJournal) throws -> (scanned: Int, indexed: Set<PastHit>) {
+        var scanned = 0
+        var indexed: Set<PastHit> = []
+        _ = try journal.pastVersions(of: Memo.titles.scope, [Memo.titles]) { words in
+          let hits = try words.hits(ofAll: [(Array("soup".utf8), false)])
+          indexed.formUnion(hits)
+          return hits
+        } scanned: { _ in
+          scanned += 1
+          return false
+        }
+        return (scanned, indexed)
+      }
+      let first = try journal.commit { try $0.insert(Memo(title: "Soup")) }.value
+      let second = try journal.commit { try $0.insert(Memo(title: "Soup")) }.value
+      try follower.catchUp()
+      for journal in [journal, follower] { #expect(try read(journal).scanned == 2) }
+      for number in 1...30 {
+        try journal.commit { draft in
+          try draft.update(second) { $0.title = number % 2 == 0 ? "Soup \(number)" : "Stew" }
+          try draft.addItem(kind: "other", attributes: ["title": "soup"])
+        }
+        try journal.commit { _ = try $0.insert(Memo(title: "Pie")) }
+        try follower.catchUp()
+        for journal in [journal, follower] {
+          let (scanned, indexed) = try read(journal)
+          #expect(scanned == 2 && indexed.count == 2 + (number - 1) / 2)
+          #expect(try journal.everMatching(\Memo.title, "soup").count == 2)
+        }
+      }
+      // Many entries at once are replayed.
+      for _ in 0..<100 { try journal.commit { try $0.update(first) { $0.title += " soup" } } }
+      #expect(try read(journal).scanned == 100)
+      #expect(try read(journal).scanned == 0)
+      #expect(try read(journal).indexed.count == 2 + 15 + 100)
+      try journal.erase([first.entity], reason: "by law")
+      try follower.catchUp()
+      for journal in [journal, follower] {
+        #expect(try read(journal).indexed.allSatisfy { $0.number == second.number })
+        #expect(try read(journal).indexed.count == 1 + 15)
+        #expect(try journal.everMatching(\Memo.title, "soup").map(\.id) == [second])
+      }
+      try follower.close()
+      try journal.close()
+    }
+  }
+
   @Test func closingEndsASearchOfAllVersions() throws {
     let journal = try CatalogJournal.inMemory()
     for number in 0..<300 { try journal.commit { _ = try $0.insert(Memo(title: "\(number)")) } }

@@ -75,7 +75,11 @@ import Testing
         if round == 7 { try notes.prune() }
         if round == 9 { try notes.erase() }
         for state in try [notes.journal.state, notes.past()] { try notes.compare(state) }
-        if round % 3 == 2 { try notes.compareEver() }
+        if round % 3 == 2 {
+          try notes.compareEver()
+          try notes.grow(2)
+          try notes.compareEver()
+        }
         _ = try notes.journal.commit { draft in
           for _ in 0..<5 { try notes.change(&draft) }
           try notes.compare(draft.state)

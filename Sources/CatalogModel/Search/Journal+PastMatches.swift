@@ -37,7 +37,8 @@ extension Journal where State == Catalog {
   /// - Throws: ``JournalError``: `wrongUse` if the key path leads to no attribute, or the pattern has no word; other codes
   ///   if the log can't be read.
   /// - Complexity: O(m) for the m versions that have one of the words, O(n) for the n events that no layer with the index
-  ///   has, and two reads of the log for each returned item. A phrase reads all versions that have its words.
+  ///   has, and two reads of the log for each returned item. A phrase reads all versions that have its words. The words of
+  ///   up to 8 MiB of such events are kept, so that the next search of the same properties reads only later events.
   public func everMatching<Model: CatalogItem>(
     _ property: any PartialKeyPath<Model> & Sendable, _ pattern: String, anyWord: Bool = false,
     limit: Int = .max
