@@ -1,5 +1,4 @@
 package import CBOR
-import Dispatch
 import Locks
 
 /// The indexes of a catalog's items, which all states that follow from the catalog share.
@@ -8,40 +7,12 @@ import Locks
 /// difference of the two tables. So commits and replays pay nothing for an index, queries on older states that an app
 /// has kept use it too, and it can be wrong only if the items are. A past state read from layers has its own cache.
 ///
-/// 1. Each cached index belongs to the table that is cached with it.
-/// 2. A missing index is built from the table of the query that needs it: by the query itself for up to 4,096 items,
-///    otherwise in the background. Meanwhile, queries use the index in the layers. If the layers lack it, queries scan.
-/// 3. If a table is backed by other layers than the cached tables, or if very much has changed in between, the index
-///    counts as missing.
-///
 /// Safe to use from any thread. Tables are shared with the states; the lines of the indexes take additional memory.
 package final class IndexCache: Sendable {
-  private final class Built: Sendable {
-    let table: EntityTable
-    let index: ValueIndex
-
-    init(_ table: EntityTable, _ index: ValueIndex) {
-      self.table = table
-      self.index = index
-    }
-  }
-
-  private struct Indexes: Sendable {
-    /// The most recently used indexes, the newest first.
-    var built: [Built] = []
-    var isBeingBuilt = false
-  }
-
-  /// A draft and the newest state, or an old state and the newest one, are queried in turns, so two indexes are cached.
-  static let keptCount = 2
-  /// Up to this many items, a query waits for the index: building it takes no longer than a scan or two. Updating it by
-  /// as many changes takes no longer either.
-  static let waitingCount = 4096
-
-  private let indexes = Lock<[IndexDefinition: Indexes]>([:])
+  private let values = TableIndexes<TableValues>()
+  let words = TableIndexes<TextIndex>()
   /// Whether and where slow queries are reported; nil for a catalog without a journal.
   private let options = Lock<JournalOptions?>(nil)
-  let words = WordCache()
   private let declarations = Lock<[IndexScope: [IndexDefinition]]>([:])
 
   // MARK: Declared indexes
@@ -107,77 +78,31 @@ package final class IndexCache: Sendable {
 
   /// An index of a table, or nil while it is being built and the layers lack it.
   func index(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
-    if let index = keptIndex(name, table) { return .memory(index) }
-    if table.count <= Self.waitingCount { return .memory(build(name, table)) }
-    buildInBackground(name, table)
-    return LayeredIndex(table, name).map { .layers($0) }
-  }
-
-  private func buildInBackground(_ name: IndexDefinition, _ table: EntityTable) {
-    let builds = indexes.withLock { indexes in
-      defer { indexes[name, default: Indexes()].isBeingBuilt = true }
-      return indexes[name]?.isBeingBuilt != true
-    }
-    guard builds else { return }
-    // Nothing waits for this: if the system has no thread for it, queries continue without the index.
-    DispatchQueue.global(qos: .utility).async { [weak self] in
-      guard let self else { return }
-      _ = build(name, table)
-      indexes.withLock { $0[name]?.isBeingBuilt = false }
-    }
+    values.index(name, in: table).map { .memory($0.index) }
+      ?? LayeredIndex(table, name).map { .layers($0) }
   }
 
   /// An index that queries of the app have built, or that the layers have; nil if there is neither.
   package func existingIndex(_ name: IndexDefinition, in table: EntityTable) -> QueryIndex? {
-    keptIndex(name, table).map { .memory($0) } ?? LayeredIndex(table, name).map { .layers($0) }
+    values.existingIndex(name, in: table).map { .memory($0.index) }
+      ?? LayeredIndex(table, name).map { .layers($0) }
   }
 
   /// Builds an index, or updates a cached one, while the caller waits.
   func prepare(_ name: IndexDefinition, in table: EntityTable, progress: (_ done: Int) -> Void) {
-    if keptIndex(name, table) == nil { _ = build(name, table, progress: progress) }
-  }
-
-  /// A cached index, updated to a table. Nil if so much has changed that the caller would wait for long.
-  private func keptIndex(_ name: IndexDefinition, _ table: EntityTable) -> ValueIndex? {
-    let built = indexes.withLock { $0[name]?.built ?? [] }
-    // Nearly always, the state was queried before.
-    if let newest = built.first, newest.table.isEqual(to: table) { return newest.index }
-    let near = built.compactMap { kept in kept.table.distance(to: table).map { (kept, distance: $0) } }
-    guard let (kept, distance) = near.min(by: { $0.distance < $1.distance }),
-      distance <= Swift.max(Self.waitingCount, table.count / 8)
-    else { return nil }
-    var index = kept.index
-    index.follow(from: kept.table, to: table, name)
-    keep(Built(table, index), name, insteadOf: kept)
-    return index
-  }
-
-  private func build(
-    _ name: IndexDefinition, _ table: EntityTable, progress: (_ done: Int) -> Void = { _ in }
-  ) -> ValueIndex {
-    let index = ValueIndex(table, name, progress: progress)
-    keep(Built(table, index), name)
-    return index
-  }
-
-  /// - Parameter source: the cached index that the new one was made from. It is evicted first, because the other cached
-  ///   index may be of a very different state.
-  private func keep(_ built: Built, _ name: IndexDefinition, insteadOf source: Built? = nil) {
-    // Evicted indexes are freed outside the lock.
-    let old = indexes.withLock { indexes in
-      let old = indexes[name]?.built ?? []
-      let others = old.count < Self.keptCount ? old : old.filter { $0 !== source }
-      indexes[name, default: Indexes()].built = [built] + others.prefix(Self.keptCount - 1)
-      return old
+    if name.content == .words {
+      words.prepare(name, in: table, progress: progress)
+    } else {
+      values.prepare(name, in: table, progress: progress)
     }
-    _ = old
   }
 
   /// Problems of the cached indexes after an update to a table, which would be bugs in this code.
   func problems(in table: EntityTable) -> [String] {
-    let names = indexes.withLock { Array($0.keys) }
-    return names.compactMap { name in
-      guard let kept = keptIndex(name, table), kept != ValueIndex(scanning: table, name) else { return nil }
+    values.definitions.compactMap { name in
+      guard let kept = values.existingIndex(name, in: table),
+        kept.index != ValueIndex(scanning: table, name)
+      else { return nil }
       return
         "the index on \(name.path.names.joined(separator: ".")) of \(name.scope.text) does not match the items"
     }
@@ -239,14 +164,12 @@ extension Catalog {
     let paths = Model.indexedPaths
     let scope = IndexScope(itemsOfKind: Model.kind)
     indexCache.declare(paths, of: scope)
-    let all = paths.values + paths.words
-    for (position, path) in all.enumerated() {
-      func report(_ done: Int) { progress(position * itemCount + done, all.count * itemCount) }
-      if position < paths.values.count {
-        indexCache.prepare(IndexDefinition(scope, path), in: itemTable, progress: report)
-      } else {
-        let definition = IndexDefinition(scope, path, .words)
-        indexCache.words.prepare(definition, in: itemTable, progress: report)
+    let all =
+      paths.values.map { IndexDefinition(scope, $0) }
+      + paths.words.map { IndexDefinition(scope, $0, .words) }
+    for (position, definition) in all.enumerated() {
+      indexCache.prepare(definition, in: itemTable) { done in
+        progress(position * itemCount + done, all.count * itemCount)
       }
     }
     progress(all.count * itemCount, all.count * itemCount)
