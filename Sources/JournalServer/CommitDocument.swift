@@ -1,21 +1,29 @@
+import CBOR
 package import CatalogModel
+package import Foundation
 import JSON
 
-/// A commit in JSON: an object with `author`, `note`, `metadata` and `events`, each event in the form that `log --json`
-/// prints.
+/// A commit in JSON: an object with `author`, `note`, `metadata`, `date` and `events`, each event in the form that
+/// `log --json` prints.
 package struct CommitDocument {
   package let author: String?
   package let note: String?
   package let metadata: [String: String]
+  /// The date to keep as the entry's ``Entry/clockDate``; nil for the clock's.
+  package let date: Date?
   private let events: [CommitEvent]
 
   /// - Throws: ``JournalError`` with code `wrongUse` if the value does not have this form.
   package init(_ value: FieldValue) throws {
-    (author, note, metadata, events) = try Self.asJournalError {
-      let body = try Members(value, of: "the body", allowing: ["author", "note", "metadata", "events"])
+    (author, note, metadata, date, events) = try Self.asJournalError {
+      let body = try Members(
+        value, of: "the body", allowing: ["author", "note", "metadata", "date", "events"])
       let events = try body.array("events").map { try CommitEvent($0) }
       guard !events.isEmpty else { throw APIError.wrongUse("events is empty; there is nothing to commit") }
-      return (try body.string("author"), try body.string("note"), try body.texts("metadata"), events)
+      return (
+        try body.string("author"), try body.string("note"), try body.texts("metadata"),
+        try body.date("date"), events
+      )
     }
   }
 

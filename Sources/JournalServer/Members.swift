@@ -1,4 +1,6 @@
+import CBOR
 import CatalogModel
+import Foundation
 
 /// The members of a JSON object. Each is checked when it is read.
 struct Members {
@@ -45,6 +47,12 @@ struct Members {
 
   func integer(_ name: String) throws(APIError) -> Int? {
     try member(name, "a whole number", mayBeNull: true, \.integer)
+  }
+
+  func date(_ name: String) throws(APIError) -> Date? {
+    try member(name, "a date such as \"2026-08-01T10:00:00Z\"", mayBeNull: true) { value in
+      value.string.flatMap { Timestamp($0) }?.date
+    }
   }
 
   func flag(_ name: String) throws(APIError) -> Bool { try member(name, "true or false", \.bool) ?? false }

@@ -46,9 +46,9 @@ import Testing
       try expect(
         ["blame", "item:2", "--json"], in: path,
         prints: """
-          {"field":"@kind","value":"person",\(first)
-          {"field":"age","value":31,"revision":2,\(late)}
-          {"field":"name","value":"Bob",\(first)
+          {"entity":"item:2","field":"@kind","value":"person",\(first)
+          {"entity":"item:2","field":"age","value":31,"revision":2,\(late)}
+          {"entity":"item:2","field":"name","value":"Bob",\(first)
           """)
       // The clock's date is in the same time zone as the other dates.
       let local = try journal("blame", path, "item:2", "--local", environment: ["TZ": "America/New_York"])
@@ -154,7 +154,7 @@ import Testing
               name: "Bob"
           """)
       let history = try journal("history", path, "item:2", "--json").output
-      #expect(history.hasPrefix(#"{"revision":2,\#(late),"event":"#), "\(history)")
+      #expect(history.hasPrefix(#"{"revision":2,"entity":"item:2",\#(late),"event":"#), "\(history)")
       let entry = try journal("show", path, "2").output
       #expect(
         entry.contains(
@@ -200,7 +200,7 @@ import Testing
           """)
       try expect(
         ["find", "--kind", "person", "--json"], in: path,
-        prints: #"{"entity":"item:2","label":"Bob","kind":"person"}"#)
+        prints: #"{"entity":"item:2","label":"Bob","kind":"person","revision":2}"#)
       #expect(try journal("find", path, "--deleted").code == 1)
       let replay = try journal("replay", path, "--at", "2").output
       #expect(replay.contains("\n1 item, 0 categories, 0 images\n"), "\(replay)")

@@ -19,7 +19,7 @@ import Testing
       for text in ["HOT", "kitch", "kettle", "tool"] {
         try expect(
           ["find", text, "--json"], in: path,
-          prints: #"{"entity":"item:1","label":"Kettle","kind":"tool"}"#)
+          prints: #"{"entity":"item:1","label":"Kettle","kind":"tool","revision":1}"#)
       }
       try expect(
         ["find", "tags"], in: path, prints: "",
@@ -39,7 +39,7 @@ import Testing
           """)
       try expect(
         ["find", "--deleted", "--json"], in: path,
-        prints: #"{"entity":"item:2","label":"the \u001b[31mred\nfield","kind":"place"}"#)
+        prints: #"{"entity":"item:2","label":"the \u001b[31mred\nfield","kind":"place","revision":3}"#)
       try expect(
         ["find", "--at", "1", "--kind", "place"], in: path,
         prints: """
@@ -48,13 +48,13 @@ import Testing
           """)
       try expect(
         ["find", "item:1", "--where", "age=212.5", "--where", "@category=1", "--json"], in: path,
-        prints: #"{"entity":"item:1","label":"blue cup","kind":"find"}"#)
+        prints: #"{"entity":"item:1","label":"blue cup","kind":"find","revision":3}"#)
       try expect(
         ["find", "--kind", "place", "--at", "1", "--where", "age=null", "--json"], in: path,
-        prints: #"{"entity":"item:2","label":"the \u001b[31mred\nfield","kind":"place"}"#)
+        prints: #"{"entity":"item:2","label":"the \u001b[31mred\nfield","kind":"place","revision":1}"#)
       try expect(
         ["find", "--where", "age!=null", "--json"], in: path,
-        prints: #"{"entity":"item:1","label":"blue cup","kind":"find"}"#)
+        prints: #"{"entity":"item:1","label":"blue cup","kind":"find","revision":3}"#)
       try expect(
         ["find", "--kind", "find", "--where", "age=null"], in: path, prints: "",
         says: "journal: nothing found; --deleted searches deleted entities", code: 1)
@@ -130,10 +130,10 @@ import Testing
       try expect(
         ["blame", "item:2@1", "--json"], in: path,
         prints: #"""
-          {"field":"@kind","value":"place","revision":1,"date":"2026-08-01T10:00:00.000000Z","author":"ana",\#
-          "note":"first find"}
-          {"field":"name","value":"the \u001b[31mred\nfield","revision":1,"date":"2026-08-01T10:00:00.000000Z",\#
-          "author":"ana","note":"first find"}
+          {"entity":"item:2","field":"@kind","value":"place","revision":1,\#
+          "date":"2026-08-01T10:00:00.000000Z","author":"ana","note":"first find"}
+          {"entity":"item:2","field":"name","value":"the \u001b[31mred\nfield","revision":1,\#
+          "date":"2026-08-01T10:00:00.000000Z","author":"ana","note":"first find"}
           """#)
       try expect(
         ["blame", "item:2"], in: path, prints: "",

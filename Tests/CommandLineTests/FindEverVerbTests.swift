@@ -30,7 +30,7 @@ import Testing
       try expect(
         ["find", "--where", "stars=5", "--ever", "--json"], in: path,
         prints: #"""
-          {"entity":"item:1","label":"Dune","kind":"book","periods":[{"start":{"revision":2,"date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling"},"end":{"revision":4,"date":"2026-08-05T08:00:00.000000Z","author":"eve","note":"new arrivals"}}],"seconds":255600.0}
+          {"entity":"item:1","label":"Dune","kind":"book","revision":4,"periods":[{"start":{"revision":2,"date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling"},"end":{"revision":4,"date":"2026-08-05T08:00:00.000000Z","author":"eve","note":"new arrivals"}}],"seconds":255600.0}
           """#)
     }
   }
@@ -49,7 +49,7 @@ import Testing
         ["find", "--where", "@kind=book", "--where", "stars>3", "--first", "-n", "1", "--json", "--at", "3"],
         in: path,
         prints: #"""
-          {"entity":"item:1","label":"Dune","kind":"book","periods":[{"start":{"revision":2,"date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling"},"end":null}],"seconds":199200.0}
+          {"entity":"item:1","label":"Dune","kind":"book","revision":3,"periods":[{"start":{"revision":2,"date":"2026-08-02T09:00:00.000000Z","author":"bob","note":"spelling"},"end":null}],"seconds":199200.0}
           """#)
     }
   }

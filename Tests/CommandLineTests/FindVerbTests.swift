@@ -43,7 +43,7 @@ import Testing
         ["find", "--kind", "book", "--where", "stars=null", "--fields", "stars,title,tags,price", "--json"],
         in: path,
         prints:
-          #"{"entity":"item:4","label":"Ubik","kind":"book","fields":{"stars":null,"title":"Ubik","tags":["a"]}}"#
+          #"{"entity":"item:4","label":"Ubik","kind":"book","revision":1,"fields":{"stars":null,"title":"Ubik","tags":["a"]}}"#
       )
     }
   }

@@ -174,11 +174,11 @@ import Testing
     try expectFixed(
       ["history", "item:2", "--json"],
       prints: #"""
-        {"revision":3,"date":"2026-08-03T00:00:00.000000Z","author":"ana","note":"no place after all",\#
-        "event":{"operation":"delete","entity":"item:2","previous":1,"changes":{}},\#
+        {"revision":3,"entity":"item:2","date":"2026-08-03T00:00:00.000000Z","author":"ana",\#
+        "note":"no place after all","event":{"operation":"delete","entity":"item:2","previous":1,"changes":{}},\#
         "changes":{"@kind":{"old":"place"},"name":{"old":"the \u001b[31mred\nfield"}}}
-        {"revision":1,"date":"2026-08-01T10:00:00.000000Z","author":"ana","note":"first find",\#
-        "event":{"operation":"add","entity":"item:2","previous":0,\#
+        {"revision":1,"entity":"item:2","date":"2026-08-01T10:00:00.000000Z","author":"ana",\#
+        "note":"first find","event":{"operation":"add","entity":"item:2","previous":0,\#
         "changes":{"kind":"place","attributes":{"name":"the \u001b[31mred\nfield"}}},\#
         "changes":{"@kind":{"new":"place"},"name":{"new":"the \u001b[31mred\nfield"}}}
         """#)

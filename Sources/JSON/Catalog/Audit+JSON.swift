@@ -69,17 +69,18 @@ extension Entry {
 extension EntityChange {
   package var json: JSONObject {
     [
-      "revision": revision, .members: JSONObject.attribution(of: self),
-      "pruned": ifAny(isPruned ? true : nil),
+      "revision": revision, "entity": Catalog.name(of: event.entity),
+      .members: JSONObject.attribution(of: self), "pruned": ifAny(isPruned ? true : nil),
       "event": Catalog.json(of: event), "changes": Catalog.json(of: parts, of: event.entity.kind),
     ]
   }
 }
 
 extension Blame {
-  package func json(of kind: EntityKind) -> JSONObject {
+  package func json(of entity: EntityKey) -> JSONObject {
     [
-      "field": Catalog.name(of: key, of: kind), "value": Catalog.shown(value, key, of: kind),
+      "entity": Catalog.name(of: entity), "field": Catalog.name(of: key, of: entity.kind),
+      "value": Catalog.shown(value, key, of: entity.kind),
       "revision": revision, .members: JSONObject.attribution(of: self),
       "pruned": ifAny(isPruned ? true : nil),
     ]
@@ -87,9 +88,11 @@ extension Blame {
 }
 
 extension FoundEntity {
-  package var json: JSONObject {
+  /// - Parameter catalog: the state as of the point in time of the search.
+  package func json(in catalog: Catalog) -> JSONObject {
     [
       "entity": Catalog.name(of: entity), "label": label, "kind": kind,
+      "revision": deleted ?? catalog.revision(of: entity),
       "periods": ifAny(periods.isEmpty ? nil : periods.map(\.json)),
     ]
   }

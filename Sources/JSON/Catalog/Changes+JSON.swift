@@ -48,6 +48,39 @@ extension Catalog {
     json(of: event, json(of: parts, of: event.entity.kind))
   }
 
+  /// An event without values: `{"operation":"update","entity":"item:42","label":"Dune","fields":["title"]}`. For a
+  /// deletion, `fields` is empty.
+  package static func outline(of event: JournalEvent, label: String?) -> JSONObject {
+    var fields: [FieldKey] = []
+    switch event.change {
+    case .add(let record): record.visitKeys { fields.append($0) }
+    case .update(let changes): changes.visitKeys { fields.append($0) }
+    case .delete, .erased: break
+    }
+    let isErased = if case .erased = event.change { true } else { false }
+    return outline(of: event.entity, event.operation, label: label, fields, isErased: isErased)
+  }
+
+  /// A difference without values, as ``outline(of:label:)-(JournalEvent,_)`` of an event.
+  package static func outline(of difference: EntityDifference) -> JSONObject {
+    let kind = difference.entity.kind
+    return outline(
+      of: difference.entity, difference.operation,
+      label: (difference.new ?? difference.old).flatMap { label(of: $0, of: kind) },
+      difference.operation == .delete ? [] : difference.parts.map(\.key))
+  }
+
+  private static func outline(
+    of entity: EntityKey, _ operation: JournalEvent.Operation, label: String?, _ fields: [FieldKey],
+    isErased: Bool = false
+  ) -> JSONObject {
+    [
+      "operation": operation.name, "entity": name(of: entity), "label": label,
+      "erased": ifAny(isErased ? true : nil),
+      "fields": fields.filter { !$0.isByteCount(of: entity.kind) }.map { name(of: $0, of: entity.kind) },
+    ]
+  }
+
   private static func json(of event: JournalEvent, _ changes: JSONObject) -> JSONObject {
     let isErased = if case .erased = event.change { true } else { false }
     return [

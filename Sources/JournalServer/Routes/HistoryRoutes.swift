@@ -17,7 +17,7 @@ extension Route {
       earlier changes.
       """,
     #"""
-    {"history":[{"revision":2,\#(Example.spelling),"event":{"operation":"update","entity":"item:1","previous":1,
+    {"history":[{"revision":2,"entity":"item:1",\#(Example.spelling),"event":{"operation":"update","entity":"item:1","previous":1,
     "changes":{"attributes":{"stars":5,"title":"Dune"}}},"changes":\#(Example.changes)}],"next":1}
     """#
   ) { try $0.history($1) }
@@ -26,7 +26,7 @@ extension Route {
     "/api/entities/{entity}/blame", "Who set each part of an entity, when and why",
     [.entity, .at, .flag("origin", "for a restored value, return the entry that first set it.")],
     returns: "Lines as blame --json prints them.",
-    #"{"blame":[{"field":"title","value":"Dune","revision":2,\#(Example.spelling)}]}"#
+    #"{"blame":[{"entity":"item:1","field":"title","value":"Dune","revision":2,\#(Example.spelling)}]}"#
   ) { try $0.blame($1) }
 
   static let entries = get(
@@ -234,7 +234,7 @@ extension JournalAPI {
       let blame = try journal.blame(entity, asOf: .revision(revision), findsOrigin: parameters.flag("origin"))
     else { throw try journal.absence(of: entity, at: revision, namingErasure: false) }
     let lines = blame.filter { !$0.key.isByteCount(of: entity.kind) }
-    return .json(["blame": lines.map { $0.json(of: entity.kind) }])
+    return .json(["blame": lines.map { $0.json(of: entity) }])
   }
 
   fileprivate func diff(_ parameters: Parameters) throws -> HTTPResponse {

@@ -101,7 +101,7 @@ extension Route {
     returns: """
       Lines as find --json prints them; with ever, as find --ever --json. more says whether there are others.
       """,
-    #"{"revision":3,"found":[{"entity":"item:1","label":"Dune","kind":"book"}],"more":false}"#
+    #"{"revision":3,"found":[{"entity":"item:1","label":"Dune","kind":"book","revision":2}],"more":false}"#
   ) { try $0.find($1) }
 
   static let entity = get(
@@ -254,9 +254,10 @@ extension JournalAPI {
       try journal.find(
         parameters.query, asOf: .revision(revision), deleted: parameters.flag("deleted"), add)
     }
+    let catalog = try journal.state(asOf: .revision(revision))
     return .json { writer in
       writer.member("revision", revision)
-      let shown = writer.list("found", of: found.prefix(limit), \.json)
+      let shown = writer.list("found", of: found.prefix(limit)) { $0.json(in: catalog) }
       writer.member("more", found.count > shown)
     }
   }

@@ -64,8 +64,9 @@ enum Program {
     if terminal.isLocal { try LocalZone.check() }
     // Verbs that do more than print finish their work even if nothing reads their results.
     terminal.output.isEssential = verb.endsWithReader
-    // Programs read JSON, and the output of --follow does not end, so neither gets a pager.
-    let isPaged = verb.isPaged && !["--no-pager", "--json", "--follow"].contains { arguments.has($0) }
+    // Programs read JSON and rows, and the output of --follow does not end, so none of them gets a pager.
+    let unpaged = ["--no-pager", "--json", "--rows", "--csv", "--tsv", "--follow"]
+    let isPaged = verb.isPaged && !unpaged.contains { arguments.has($0) }
     if isPaged { try terminal.startPager() }
     try verb.run(arguments, terminal)
   }

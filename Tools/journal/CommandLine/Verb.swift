@@ -148,6 +148,10 @@ struct Syntax {
     ADDRESS: the database, such as postgresql://app@db.example.org/books or service=books
     [--json]: print JSON instead of a table
     [--full]: print long values and all lines in full
+    [--rows]: print one JSON line for each change, with the same members in log, diff, history and blame; old and
+      new are JSON texts
+    [--csv]: print these rows as CSV (RFC 4180), with a first line of names
+    [--tsv]: print these rows as CSV with tabs between
     [--by AUTHOR]: the author of the new entry; by default your login name
     [--note TEXT]: the note of the new entry
     [--port N]: the port; by default a free one

@@ -45,6 +45,11 @@ struct EntryFilter {
     return events.isEmpty && choosesEvents ? nil : events
   }
 
+  /// Whether a part is one that `--touched` names, or `--touched` is not given.
+  func wants(_ key: FieldKey, of kind: EntityKind) -> Bool {
+    field.map { Catalog.key(named: $0, of: kind) == key } ?? true
+  }
+
   private var choosesEvents: Bool {
     !entities.isEmpty || kind != nil || categories != nil || operation != nil || field != nil
   }

@@ -49,12 +49,12 @@ final class Labels {
 
   /// The label of an entity after an event, or before the event if it is a deletion.
   func label(of event: JournalEvent, in revision: Revision) throws -> String? {
-    try entity(of: event, in: revision)?.label
+    try past(event, in: revision)?.label
   }
 
   /// An item before and after an event: one value if both are the same, none if the event's content was erased.
   func around(_ event: JournalEvent, in revision: Revision) throws -> [PastEntity] {
-    guard let after = try entity(of: event, in: revision) else { return [] }
+    guard let after = try past(event, in: revision) else { return [] }
     guard case .update(let changes) = event.change, changes.changeFields else { return [after] }
     var before = after
     for part in try journal.parts(changedBy: event) {
@@ -68,7 +68,7 @@ final class Labels {
   }
 
   /// An entity after an event, or before the event if it is a deletion; nil if the event's content was erased.
-  private func entity(of event: JournalEvent, in revision: Revision) throws -> PastEntity? {
+  func past(_ event: JournalEvent, in revision: Revision) throws -> PastEntity? {
     if case .erased = event.change { return nil }
     let entity = event.entity
     let previous = min(event.previous, revision)

@@ -4,17 +4,25 @@ import JSON
 final class LogPrinter {
   private let terminal: Terminal
   private let labels: Labels
+  private let filter: EntryFilter
+  private let rows: RowPrinter?
   private let text: ChangeText
   private let isPatch: Bool
   private let isStat: Bool
   private let table: TextTable
   private let tags: [Revision: [String]]
   private var isFirst = true
+  var isForPrograms: Bool { terminal.isJSON || rows != nil }
   private let authorWidth: Int
 
-  init(_ arguments: Arguments, _ labels: Labels, widestRevision: Revision, _ terminal: Terminal) {
+  init(
+    _ arguments: Arguments, _ labels: Labels, _ filter: EntryFilter, widestRevision: Revision,
+    _ terminal: Terminal
+  ) throws {
     self.terminal = terminal
     self.labels = labels
+    self.filter = filter
+    rows = try RowPrinter(arguments, excluding: ["--patch", "--stat"], terminal)
     tags = labels.journal.state.tagNames
     authorWidth = terminal.width.map { $0 < 90 } ?? false ? 12 : 20
     text = ChangeText(terminal: terminal, isFull: arguments.has("--full"))
@@ -31,6 +39,7 @@ final class LogPrinter {
   }
 
   func print(_ entry: Entry, _ events: [JournalEvent]) throws {
+    if let rows { return try print(events, of: entry, rows) }
     if terminal.isJSON { return try printJSON(entry, events) }
     let tags = tags[entry.revision] ?? []
     if isPatch {
@@ -54,9 +63,22 @@ final class LogPrinter {
   }
 
   private func printJSON(_ entry: Entry, _ events: [JournalEvent]) throws {
-    guard isPatch else { return try terminal.printJSON(entry.json) }
-    let changed = try events.map { Catalog.json(of: $0, changing: try labels.journal.parts(changedBy: $0)) }
+    guard isPatch || isStat else { return try terminal.printJSON(entry.json) }
+    let changed = try events.map { event in
+      if isPatch { return Catalog.json(of: event, changing: try labels.journal.parts(changedBy: event)) }
+      return Catalog.outline(of: event, label: try labels.past(event, in: entry.revision)?.label)
+    }
     try terminal.printJSON([.members: entry.jsonHead, "events": changed] as JSONObject)
+  }
+
+  private func print(_ events: [JournalEvent], of entry: Entry, _ rows: RowPrinter) throws {
+    for event in events {
+      let past = try labels.past(event, in: entry.revision)
+      let entity = event.entity
+      let kind = entity.kind == .item ? past?.kind : Catalog.kindName(of: entity.kind)
+      let parts = try labels.journal.parts(changedBy: event).filter { filter.wants($0.key, of: entity.kind) }
+      try rows.print((entry.revision, entry), entity, label: past?.label, kind: kind, event.operation, parts)
+    }
   }
 }
 

@@ -10,7 +10,10 @@ enum CommitVerb: Verb {
     Reads events in JSON from FILE, or from standard input, and makes them one entry. It is durable when the verb ends.
     The JSON is an array of events, or an object as POST /api/commits takes it:
 
-      {"author":"ana","note":"read it","metadata":{},"events":[…]}
+      {"author":"ana","note":"read it","metadata":{},"date":"2026-08-01T10:00:00Z","events":[…]}
+
+    "date" is when it happened, by default now. The entry keeps it as the clock's date; the date that orders entries is
+    never before that of the entry before.
 
     An event has the form that log --json prints, without numbers for what is new:
 
@@ -53,7 +56,7 @@ enum CommitVerb: Verb {
     let commit = try journal.commit(
       by: arguments.value("--by") ?? document.author ?? arguments.author,
       note: arguments.value("--note") ?? document.note ?? "", metadata: document.metadata,
-      expecting: document.expectations.map { .entity($0.entity, at: $0.revision) }
+      date: document.date, expecting: document.expectations.map { .entity($0.entity, at: $0.revision) }
     ) { try document.apply(to: &$0) }
     if !commit.isEmpty { terminal.output.noteDone(entry: commit.revision) }
     try print(commit.isEmpty ? nil : try journal.entry(at: commit.revision), terminal)

@@ -7,7 +7,8 @@ enum Diff: ListingVerb {
     diff: shows the differences between two points in time
 
     Shows which items, categories, images and tags were added, changed and deleted between two points in time, with the
-    old and the new values of those that were changed. With ENTITY it shows only that entity.
+    old and the new values of those that were changed. With ENTITY it shows only that entity. Rows have no revision, date,
+    author and note, because several entries may have made a difference.
 
     Arguments: JOURNAL
     A: the first point in time, such as yesterday or HEAD~3
@@ -15,7 +16,7 @@ enum Diff: ListingVerb {
     [ENTITY]…: such as item:42
     [--kind KIND]: only items of this kind; or category, image or tag
     [--stat]: show only which entities differ, and how many attributes of each
-    [--full], [--json]
+    [--rows], [--csv], [--tsv], [--full], [--json]
 
     $ journal diff Books.journal yesterday  # everything that has changed since yesterday
     $ journal diff Books.journal HEAD~1 HEAD item:42  # what the newest entry did to item 42
@@ -23,6 +24,7 @@ enum Diff: ListingVerb {
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
+    let rows = try RowPrinter(arguments, excluding: ["--stat"], terminal)
     let journal = try arguments.openJournal(terminal)
     var entities = arguments.values("ENTITY")
     var second = RevisionSelector.head()
@@ -46,8 +48,18 @@ enum Diff: ListingVerb {
       let query = EntityQuery(kind: kind)
       differences.removeAll { !query.matches($0.entity, $0.new ?? $0.old ?? EntityRecord()) }
     }
-    if terminal.isJSON {
-      for difference in differences { try terminal.printJSON(Catalog.json(of: difference)) }
+    if let rows {
+      for difference in differences {
+        let (entity, record) = (difference.entity, difference.new ?? difference.old ?? EntityRecord())
+        try rows.print(
+          nil, entity, label: Catalog.label(of: record, of: entity.kind), kind: record.kindName(of: entity),
+          difference.operation, difference.parts)
+      }
+    } else if terminal.isJSON {
+      for difference in differences {
+        try terminal.printJSON(
+          arguments.has("--stat") ? Catalog.outline(of: difference) : Catalog.json(of: difference))
+      }
     } else if arguments.has("--stat") {
       try printStat(differences, terminal)
     } else {

@@ -234,7 +234,7 @@ final class FoundList: FindOutput {
         + shown.map { try values.text(of: $1, $0, of: found.entity.kind) }
         + [found.label?.printable.shortened(to: Self.labelLimit) ?? ""],
       json: [
-        .members: found.json, "seconds": ifAny(periods?.json(of: found)),
+        .members: found.json(in: catalog), "seconds": ifAny(periods?.json(of: found)),
         "fields": ifAny(
           fields.isEmpty ? nil : JSONObject(shown.compactMap { name, value in value.map { (name, $0) } })),
       ])

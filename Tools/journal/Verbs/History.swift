@@ -13,7 +13,7 @@ enum History: ListingVerb {
     [-n N]: show at most N versions
     [--reverse]: show the oldest first
     [--stat]: one line for each version, without values
-    [--full], [--json]
+    [--rows], [--csv], [--tsv], [--full], [--json]
 
     $ journal history Books.journal item:42  # every change of item 42
     $ journal history Books.journal item:42 --stat  # one line for each
@@ -22,6 +22,7 @@ enum History: ListingVerb {
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let (entity, point) = try arguments.entityAndPoint(arguments.operand("ENTITY"))
     let limit = try arguments.count("-n") ?? Int.max
+    let rows = try RowPrinter(arguments, excluding: ["--stat"], terminal)
     let journal = try arguments.openJournal(terminal)
     let revision = try journal.revision(at: point ?? .head())
     let labels = Labels(journal)
@@ -29,7 +30,10 @@ enum History: ListingVerb {
       [.revision, .date(terminal), .flexible("AUTHOR"), .flexible("CHANGE"), .text("NOTE")],
       sampleCount: firstPartCount, terminal)
     func print(_ change: EntityChange) throws {
-      if terminal.isJSON { return try terminal.printJSON(change.json) }
+      if let rows { return try Self.print(change, rows) }
+      if terminal.isJSON {
+        return try terminal.printJSON(arguments.has("--stat") ? change.outlineJSON : change.json)
+      }
       guard arguments.has("--stat") else {
         return try Self.print(change, labels, isFull: arguments.has("--full"), terminal)
       }
@@ -86,6 +90,15 @@ enum History: ListingVerb {
   private static let longestPartCount = 4_000
   private static let partByteCount = 16 << 20
 
+  private static func print(_ change: EntityChange, _ rows: RowPrinter) throws {
+    let (entity, record) = (change.event.entity, change.labelRecord)
+    let isErased = if case .erased = change.event.change { true } else { false }
+    try rows.print(
+      (change.revision, change), entity, label: record.flatMap { Catalog.label(of: $0, of: entity.kind) },
+      kind: record?.kindName(of: entity), change.event.operation,
+      isErased ? [] : change.parts)
+  }
+
   private static func print(
     _ change: EntityChange, _ labels: Labels, isFull: Bool, _ terminal: Terminal
   ) throws {
@@ -98,6 +111,16 @@ enum History: ListingVerb {
     let event = change.event
     let label = change.labelRecord.flatMap { Catalog.label(of: $0, of: event.entity.kind) }
     try text.print(event, change.parts, label: label, in: change.revision, labels)
+  }
+}
+
+extension EntityChange {
+  fileprivate var outlineJSON: JSONObject {
+    let label = labelRecord.flatMap { Catalog.label(of: $0, of: event.entity.kind) }
+    return [
+      "revision": revision, .members: JSONObject.attribution(of: self),
+      "pruned": ifAny(isPruned ? true : nil), .members: Catalog.outline(of: event, label: label),
+    ]
   }
 }
 

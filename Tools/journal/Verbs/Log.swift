@@ -8,7 +8,8 @@ enum Log: ListingVerb {
 
     Lists entries, the newest first: what was changed when, by whom and why. CHANGES counts the entities that were added
     (+), updated (~) and deleted (-). With ENTITY it lists only the entries that changed it, and the time depends on the
-    length of its history. --patch shows the old and the new values, --stat which entities and attributes were changed.
+    length of its history. --patch shows the old and the new values, --stat which entities and attributes were changed,
+    and --rows each changed attribute by itself, for other programs.
 
     --follow prints entries as another process commits them, the oldest first, until it is interrupted. It begins with
     the entries after --since, or with the newest N entries if -n is given, or with the next new entry.
@@ -28,7 +29,7 @@ enum Log: ListingVerb {
     [--touched FIELD]: only changes of this attribute, or of a field of the catalog such as @category or @kind
     [--patch]: show the old and the new value of each attribute
     [--stat]: show which entities and attributes were changed
-    [--full], [--json]
+    [--rows], [--csv], [--tsv], [--full], [--json]
 
     $ journal log Books.journal -n 10  # the ten newest entries
     $ journal log Books.journal --since yesterday --author ana --patch  # what Ana has done since yesterday
@@ -36,6 +37,7 @@ enum Log: ListingVerb {
     $ journal log Books.journal --operation delete  # when something was deleted
     $ journal log Books.journal --follow  # the commits of an app, as they happen
     $ journal log Books.journal --json | jq .note  # the notes, from one JSON object for each entry
+    $ journal log Books.journal --csv > changes.csv  # every change of every attribute, for a spreadsheet
     """
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
@@ -47,8 +49,8 @@ enum Log: ListingVerb {
     let window = try journal.window(since: since, until: until)
     for entity in entities { try journal.checkEverExisted(entity) }
     let labels = Labels(journal)
-    let printer = LogPrinter(arguments, labels, widestRevision: window.end, terminal)
     let filter = try EntryFilter(arguments, entities: entities, labels, until: .revision(window.end))
+    let printer = try LogPrinter(arguments, labels, filter, widestRevision: window.end, terminal)
     let next = try journal.entries(
       of: entities, in: window.revisions, newestFirst: !arguments.has("--reverse"))
     let limit = try arguments.count("-n") ?? Int.max
@@ -67,7 +69,7 @@ enum Log: ListingVerb {
             ? "; entries record whole attributes, such as \(String(field.prefix { $0 != "." }).printable)"
             : "") + (try journal.remark(on: window, filter, terminal)))
     }
-    if count < limit, window.start == journal.base?.revision, !terminal.isJSON {
+    if count < limit, window.start == journal.base?.revision, !printer.isForPrograms {
       try terminal.print(base: journal.base)
     }
   }
@@ -83,7 +85,7 @@ enum Log: ListingVerb {
     var last = try journal.window(since: since).start
     let labels = Labels(journal)
     let filter = try EntryFilter(arguments, entities: entities, labels)
-    let printer = LogPrinter(arguments, labels, widestRevision: newest + 1000, terminal)
+    let printer = try LogPrinter(arguments, labels, filter, widestRevision: newest + 1000, terminal)
     while true {
       let entries = journal.entries((last + 1)...max(journal.head.revision, last + 1))
       while let entry = try entries.next() {
