@@ -5,7 +5,7 @@ import JSON
 
 /// A commit in JSON: an object with `author`, `note`, `metadata`, `date` and `events`, each event in the form that
 /// `log --json` prints.
-package struct CommitDocument {
+package struct CommitDocument: Sendable {
   package let author: String?
   package let note: String?
   package let metadata: [String: String]
@@ -30,11 +30,30 @@ package struct CommitDocument {
   /// For each event with `previous`: the entity, and the revision that must have changed the entity last.
   package var expectations: [(entity: EntityKey, revision: Revision)] { events.compactMap(\.expectation) }
 
+  package var eventCount: Int { events.count }
+
+  /// The names that `as` gives to added entities.
+  package var names: [String] { events.compactMap(\.name) }
+
+  /// The added entities that have a name, found in the events of the entry that was made of this document. Empty if the
+  /// entry has others.
+  package func named(in events: [JournalEvent]) -> [(name: String, entity: EntityKey)] {
+    let adds = self.events.filter { $0.addedKind != nil }
+    let added = events.filter { $0.operation == .add }.map(\.entity)
+    guard added.map(\.kind) == adds.map(\.addedKind) else { return [] }
+    return zip(adds, added).compactMap { add, entity in add.name.map { ($0, entity) } }
+  }
+
   /// - Throws: ``JournalError`` if a change breaks a rule, or an event refers to a name that no earlier event
   ///   has.
   package func apply(to draft: inout Draft<Catalog>) throws {
+    var names: [String: EntityKey] = [:]
+    try apply(to: &draft, naming: &names)
+  }
+
+  /// - Parameter names: the entities that events can name. Those that are added with `as` are inserted.
+  package func apply(to draft: inout Draft<Catalog>, naming names: inout [String: EntityKey]) throws {
     try Self.asJournalError {
-      var names: CommitEvent.Names = [:]
       for event in events { try event.apply(to: &draft, &names) }
     }
   }

@@ -3,7 +3,7 @@ import CatalogModel
 import Foundation
 
 /// The members of a JSON object. Each is checked when it is read.
-struct Members {
+struct Members: Sendable {
   /// The members that requests to restore, revert, undo and redo have in common.
   static let ofPlans = ["dryRun", "plan", "author", "note"]
 

@@ -62,6 +62,36 @@ private let compiler = ["cc", "clang", "gcc"].first { (try? run($0, ["--version"
     }
   }
 
+  @Test func aDateIsKeptApartFromTheDateThatOrdersEntries() throws {
+    try withJournal { _, path in
+      for date in ["2020-01-02T00:00:00Z", "2020-01-01T00:00:00.000001Z"] {
+        let json =
+          "{\"date\":\"\(date)\",\"events\":[{\"operation\":\"add\",\"changes\":{\"kind\":\"book\"}}]}"
+        #expect(try commit(path, json).code == 0)
+      }
+      let app = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly)
+      let entries = try (1...2).map { try app.entry(at: $0) }
+      #expect(entries.map { $0.date.ISO8601Format() } == ["2020-01-02T00:00:00Z", "2020-01-02T00:00:00Z"])
+      #expect(entries[1].clockDate == Timestamp("2020-01-01T00:00:00.000001Z")?.date)
+      let wrong = try commit(
+        path, #"{"date":"yesterday","events":[{"operation":"delete","entity":"item:1"}]}"#)
+      #expect(wrong.code == 2 && wrong.error.contains("date of the body is a date such as"), "\(wrong)")
+    }
+  }
+
+  @Test func aLaterEventNamesAnAddedEntityByItsName() throws {
+    try withJournal { _, path in
+      let add = #"{"operation":"add","as":"isbn:1","changes":{"kind":"book"}}"#
+      let update = #"{"operation":"update","entity":"isbn:1","changes":{"attributes":{"stars":5}}}"#
+      #expect(try commit(path, "[\(add),\(update)]").code == 0)
+      #expect(try journal("cat", path, "item:1.stars").output == "5\n")
+      let unknown = try commit(path, "[\(update)]")
+      #expect(
+        unknown.code == 2 && unknown.error.contains("no earlier event adds an entity as \"isbn:1\""),
+        "\(unknown)")
+    }
+  }
+
   /// Pipes used to be refused, and no reason was given.
   @Test func eventsComeFromAPipeAndAnUnreadableFileHasAReason() throws {
     try withJournal { folder, path in

@@ -16,7 +16,7 @@ import Testing
       let answer = try served.post(
         "/api/commits",
         """
-        {"author":"eve","note":"new arrivals","metadata":{"device":"curl"},"events":[
+        {"author":"eve","note":"new arrivals","metadata":{"device":"curl"},"date":"2020-01-02T03:04:05Z","events":[
           {"operation":"add","entity":"category","changes":{"name":"Poems","color":"#FF8000"}},
           {"operation":"add","changes":{"kind":"book","category":1,"attributes":{"title":"Solaris","read":{"$date":"2026-01-02T00:00:00Z"}}}},
           {"operation":"add","entity":"image","changes":{"item":2,"name":"e.png","mediaType":"image/png","sha256":"\(sha256)","byteCount":8}},
@@ -31,6 +31,7 @@ import Testing
       writer.newline()
       #expect(answer.body == writer.bytes)
       #expect(entry.author == "eve" && entry.metadata == ["device": "curl"])
+      #expect(entry.clockDate == Timestamp("2020-01-02T03:04:05Z")?.date && entry.date > entry.clockDate)
       let state = served.journal.state
       #expect(
         state.item(1)!["stars"] == 4 && state.item(1)!["title"] == nil && state.item(1)!.category == nil)

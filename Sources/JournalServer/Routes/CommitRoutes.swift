@@ -12,10 +12,10 @@ extension Route {
     "/api/commits", "Commits an entry",
     details: """
       Events have the form that log --json prints. An added entity has no number yet, so its entity is only its kind (by \
-      default item). With `as`, it gets a name, which later events of the same commit can use as item or category. The \
-      same name can't be in attributes and in removed. date is when it happened, kept as the entry's clockDate; entries \
-      are ordered by a date that never decreases. previous of an update or a delete is the revision that must have \
-      changed the entity last; without it, or with null, any may have. If-Match names the versions that the client has \
+      default item). With `as`, it gets a name, which later events of the same commit can use as entity, item or \
+      category. The same name can't be in attributes and in removed. date is when it happened, kept as the entry's \
+      clockDate; entries are ordered by a date that never decreases. previous of an update or a delete is the revision \
+      that must have changed the entity last; without it, or with null, any may have. If-Match names the versions that the client has \
       seen: ETags such as "item:42@17", or "journal@120" for the newest entry of the journal. If one of them or a \
       previous is outdated, the response is 409 with the newest of the later changes, and nothing is written. A commit \
       that changes nothing responds with 200 and makes no entry.

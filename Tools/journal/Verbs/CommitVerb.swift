@@ -23,10 +23,11 @@ enum CommitVerb: Verb {
       {"operation":"add","entity":"image","changes":{"item":"dune","file":"cover.png"}}
       {"operation":"add","entity":"rule","changes":{"form":"unique","kind":"book","attributes":{"paths":[["isbn"]]}}}
 
-    "as" is a name by which later events refer to an added item or category. "file" names a file with the bytes of an
-    image, seen from the current folder; name and mediaType follow from it unless they are given. "previous":9 in an
-    update or a delete demands that revision 9 changed the entity last: otherwise nothing is written, and the exit code
-    is 1. A rule of an item's kind holds for every change: the forms are unique, required and reference.
+    "as" is a name by which later events refer to an added entity, as entity, item or category. "file" names a file with
+    the bytes of an image, seen from the current folder; name and mediaType follow from it unless they are given.
+    "previous":9 in an update or a delete demands that revision 9 changed the entity last: otherwise nothing is written,
+    and the exit code is 1. A rule of an item's kind holds for every change: the forms are unique, required and
+    reference.
 
     Arguments: JOURNAL
     [FILE]: a file with the events; by default standard input
