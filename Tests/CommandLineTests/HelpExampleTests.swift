@@ -97,6 +97,7 @@ import Testing
     try makeRepositories(folder)
     let events = #"[{"operation":"delete","entity":"item:7"}]"#
     try Data(events.utf8).write(to: URL(filePath: folder.path("files/events.json")))
+    try Data("isbn,title,stars\n978,Dune,5\n".utf8).write(to: URL(filePath: folder.path("files/books.csv")))
     let tokens = folder.path("files/tokens")
     try Data("0123456789abcdef\n".utf8).write(to: URL(filePath: tokens))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tokens)

@@ -67,6 +67,24 @@ import Testing
     }
   }
 
+  @Test func theSessionsAboutAnalysisPrintWhatThePageSays() throws {
+    let page = "Documentation/Analysis.md"
+    let text = try text(of: page)
+    try withTemporaryFolder { folder in
+      try makeAuditedBooks(at: folder.url.appending(path: "Books.journal")).close()
+      let table = try #require(text.firstMatch(of: /```csv\n([^`]*)```/)).1
+      try Data(table.utf8).write(to: folder.url.appending(path: "books.csv"))
+      let entry = try #require(text.firstMatch(of: /```json\n([^`]*)```/)).1
+      try Data(entry.utf8).write(to: folder.url.appending(path: "entries.jsonl"))
+      try check(page, in: folder)
+      guard let python = Programs.python else { return }
+      let script = String(try #require(text.firstMatch(of: /```python\n([^`]*)```/)).1)
+      let result = try run("bash", ["-c", "cd \"$0\" && \"$1\" -c \"$2\"", folder.path, python, script])
+      #expect(result.code == 0, "\(String(decoding: result.error, as: UTF8.self))")
+      #expect(String(decoding: result.output, as: UTF8.self) == "bob Dun Dune\n")
+    }
+  }
+
   @Test func theSessionsAboutCopiesPrintWhatThePageSays() throws {
     try withTemporaryFolder { folder in
       try makeCopiedBooks(at: folder.url.appending(path: "Books.journal")).close()

@@ -2,17 +2,32 @@ import CatalogModel
 
 enum Import: Verb {
   static let text = """
-    import: imports a git repository, or the files of an older app
+    import: imports a log, a table, a git repository, or the files of an older app
 
     Imports other data into a journal, which is created if it does not exist. A second run continues from the first: what
     changed in the source since is applied, what people added in the journal stays, and a conflict is reported; the
-    history has both. If both have changed the same attribute, category or image, the source's is used. An item that
-    the source no longer has stays if people have changed it. One that they have deleted comes back if the source
-    changes it. Unchanged data make no entry.
+    history has both. If both have changed the same attribute, category or image, the source's is used. Unchanged data
+    make no entry.
+
+    entries FILE: each line, as log --json prints it, also with --patch, becomes an entry with its date, author, note and
+    metadata. Its entities keep their numbers, so a whole log (--reverse) makes a journal with equal states and
+    revisions. A line without a revision is one of journal commit, whose new entities get new numbers; later lines use
+    the names that "as" gives. Bytes of images come from the folder of --images. FILE may be -. The first line that can't
+    be taken ends the import, and the entries before it stay; --inspect names all such lines. Changes whose content was
+    erased are left out. import.entry in the metadata is the line's revision or number, after which the next run
+    continues.
+
+    csv FILE, jsonl FILE: a table as it is now: rows of CSV (RFC 4180) below a line of names, or a JSON object on each
+    line, become items with a column for each attribute. The next run adds, changes and deletes what the table has added,
+    changed and lost since, as one entry, or one for each 100,000 rows or 16 MiB. Attributes without a column stay, as do
+    items that people have added. A cell of CSV is a text unless --type says otherwise; one without anything in it, not
+    even quotation marks, is no value. If a row can't be taken, all such lines are named, and nothing is imported.
 
     git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and the
     commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path, mode and
     blob, and text if it is UTF-8 of up to 65,536 bytes; other bytes are the item's image. Its folder is its category.
+    An item that the source no longer has stays if people have changed it. One that they have deleted comes back if the
+    source changes it.
     With --records, each object of the JSON array in FILE is an item instead, and its fields are the item's attributes.
     An object that comes back is the same item again. Objects without a key, or with the key of a later object, are
     skipped and reported, as are those that a journal can't keep. If there are no others, the exit code is 1. If items
@@ -37,25 +52,32 @@ enum Import: Verb {
     exit code is 1. --inspect shows what each object and field would become.
 
     Arguments: JOURNAL
-    SOURCE: what to import from: git, archive, defaults, plist or scarybugs
+    SOURCE: what to import from: entries, csv, jsonl, git, archive, defaults, plist or scarybugs
     PATH…: the repository, file, files or folder
     [--branch B]: git: the branch to follow; by default HEAD
     [--after COMMIT]: git: the newest commit that was imported, if pruning or erasing has removed its name
     [--dates WHICH]: git: the dates of the entries: commit, which is the default, or author
     [--records FILE]: git: import the objects of this JSON file
-    [--key KEY]: git: the field that identifies an object; defaults: the only key to import
+    [--key KEY]: csv and jsonl: the column that identifies a row; git: the field that identifies an object; defaults:
+      the only key to import
+    [--type COLUMN=TYPE]…: csv and jsonl: read a column's texts as int, double, bool, date or json; may be repeated
+    [--at DATE]: csv and jsonl: the date of the entry; by default now
     [--category FIELD]: git: the field whose text is the item's category
     [--images TEMPLATE]: git: the file that is an object's image, with {key} or {FIELD}, .lowercased or
-      .uppercased
+      .uppercased; entries: the folder with the bytes of images, such as Books.journal/images
     [--map FIELD=KEY]…: the attribute FIELD comes from KEY, as in note=comment or latitude=spot.lat; may be
       repeated
-    [--kind KIND]: archive, defaults and plist: the kind of the items, instead of a guess
-    [--store NAME]: the name of this store, to distinguish it from others of the same source
-    [--by AUTHOR]: archive, defaults, plist and scarybugs: the author of the entries; by default your login
-      name
-    [--inspect]: show the contents of the files and what they would become; write nothing
+    [--kind KIND]: csv and jsonl: the kind of the items, by default the file's name; archive, defaults and plist: the
+      kind, instead of a guess
+    [--store NAME]: the name of this store, to distinguish it from others of the same source; not for git
+    [--by AUTHOR]: the author of entries that the source gives none; by default your login name; not for git
+    [--inspect]: show the contents of the files and what they would become; write nothing; not for git
     [--json]
 
+    $ journal import Books.journal csv books.csv --key isbn --kind book --type stars=int  # the books of a table, and
+      next week what has changed in it
+    $ journal log Books.journal --json --reverse | journal import Copy.journal entries - --images
+      Books.journal/images  # a journal with the same states and revisions
     $ journal import Code.journal git ~/code  # every file of every commit of HEAD
     $ journal import World.journal git countries --records countries.json --key cca3 --category region
       --images 'data/{key.lowercased}.svg'  # every country as an item, with its outline as an image
@@ -69,7 +91,8 @@ enum Import: Verb {
     $ journal import Bugs.journal scarybugs 'Library/Private Documents'  # every bug, with its pictures
     """
 
-  static let sources = [GitSource.source] + LegacyImport.sources
+  static let sources =
+    [EntriesSource.source] + TableSource.sources + [GitSource.source] + LegacyImport.sources
   private static let sourceOptions = Set(sources.flatMap { $0.options })
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
