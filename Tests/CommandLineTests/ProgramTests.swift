@@ -30,8 +30,8 @@ import Testing
     try expect(["help", "frob"], says: "unknown verb frob; see journal help")
     try expect(
       ["import", "J", "svn", "x"],
-      says: "there is no import from \"svn\", only from entries, csv, jsonl, git, archive, defaults, plist and "
-        + "scarybugs; see journal help import")
+      says: "there is no import from \"svn\", only from entries, csv, jsonl, git, archive, defaults, "
+        + "plist and scarybugs; see journal help import")
     try expect(
       ["import", "J", "git", "x", "--key", "id"], says: "--key needs --records FILE; see journal help import")
     try expect(
