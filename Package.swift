@@ -90,6 +90,9 @@ let package = Package(
         "Locks",
       ]),
 
+    // Only tools need SQLite: to export histories, and to compare themselves with it.
+    .systemLibrary(name: "CLibSQLite", providers: [.apt(["libsqlite3-dev"])]),
+
     // The models of six small apps, and one of them as a program: how little code an app needs.
     .executableTarget(
       name: "Examples",
@@ -101,20 +104,19 @@ let package = Package(
       name: "journal",
       dependencies: [
         "EntitySearch", "JournalMaintenance", "LegacyStores", "KeyedArchiving", "JournalServer",
-        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "JSON", "Files", "Locks",
+        "CatalogModel", "Journaling", "PostgresLog", "CBOR", "SHA256", "JSON", "Files", "Locks", "CLibSQLite",
       ],
       path: "Tools/journal"),
-    .systemLibrary(
-      name: "CLibSQLite", path: "Tools/benchmark/CLibSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CInvoices", path: "Tools/benchmark/CInvoices"),
     .executableTarget(
       name: "benchmark",
       dependencies: [
         "CatalogModel", "JournalMaintenance", "JournalServer", "Journaling", "PostgresLog", "CBOR", "SHA256",
         "Files", "Locks", "CLibLevelDB",
-        "CLibPQ", "CLibSQLite",
+        "CLibPQ", "CLibSQLite", "CInvoices",
       ],
       path: "Tools/benchmark",
-      exclude: ["CLibSQLite"]),
+      exclude: ["CInvoices"]),
 
     // The tests: a folder for each module that is tested by itself, then those that need a whole journal.
     .systemLibrary(

@@ -1,3 +1,4 @@
+import CInvoices
 import CLibSQLite
 import Foundation
 import Locks

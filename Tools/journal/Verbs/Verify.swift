@@ -1,4 +1,5 @@
 import CatalogModel
+import Foundation
 import JSON
 import JournalMaintenance
 
@@ -11,10 +12,11 @@ enum Verify: Verb {
     layer, snapshot and checkpoint with the result. Exits with 1 if something is wrong, even if only a layer or a
     snapshot is: that costs time, but no data. Files of other programs in the folder are listed, and are not wrong. For a
     shared journal, this reads only the folder: images that this node has not fetched are counted and not read. journal
-    doctor also asks the server.
+    doctor also asks the server. --export compares a database that journal export has written, and nothing else.
 
     Arguments: JOURNAL
     [--deep]: compare every layer, snapshot and checkpoint with its replay
+    [--export FILE]: compare this SQLite database with the journal, row for row
     [--json]
 
     $ journal verify Books.journal  # checks that nothing is missing or altered
@@ -23,6 +25,7 @@ enum Verify: Verb {
 
   static func run(_ arguments: Arguments, _ terminal: Terminal) throws {
     let journal = try arguments.openJournal(terminal)
+    if arguments.has("--export") { return try compareExport(of: journal, arguments, terminal) }
     let result = try journal.verify(arguments.has("--deep") ? .deep : .everything) {
       terminal.showProgress("verifying", $0, of: $1)
     }
@@ -45,6 +48,26 @@ enum Verify: Verb {
         ? "the journal has \(problems); run journal doctor, or restore it from a backup"
         : "the journal has \(problems) in layers or snapshots. That costs time, but no data: the journal replaces layers "
           + "automatically, and snapshot drop removes a snapshot")
+  }
+
+  private static func compareExport(
+    of journal: CatalogJournal, _ arguments: Arguments, _ terminal: Terminal
+  ) throws {
+    if arguments.has("--deep") { throw arguments.misuse("--deep and --export exclude each other") }
+    let url = arguments.url("--export")
+    let export = HistoryExport(journal: journal, path: url.path, head: journal.head) {
+      terminal.showProgress("comparing", $0, of: $1)
+    }
+    let differences = try export.differences()
+    try terminal.answer(["sound": differences.isEmpty, "problems": differences]) {
+      for difference in differences { try terminal.line(difference.printable) }
+      if differences.isEmpty {
+        try terminal.line("\(url.path.printable) has the journal's history, row for row")
+      }
+    }
+    guard differences.isEmpty else {
+      throw Failure.no("\(url.path) differs from the journal; journal export --force writes it anew")
+    }
   }
 
   private static func print(_ result: JournalHealth, _ terminal: Terminal) throws {

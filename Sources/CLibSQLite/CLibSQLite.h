@@ -2,5 +2,3 @@
 #pragma once
 
 #include <sqlite3.h>
-
-#include "Invoices.h"
