@@ -22,7 +22,7 @@ missing_packages() {
 
 # Installs what building the command line needs. Programs may come from anywhere; libraries must be Debian's packages.
 require_build_packages() {
-  local packages=(libleveldb-dev libssl-dev libmicrohttpd-dev libpq-dev)
+  local packages=(libleveldb-dev libssl-dev libmicrohttpd-dev libpq-dev libsqlite3-dev)
   # Swift's package manager calls git.
   command -v git >/dev/null || packages+=(git)
   install_packages "${packages[@]}"
@@ -31,7 +31,7 @@ require_build_packages() {
 # Installs what the tests and the benchmarks need, including the packages for building.
 require_packages() {
   require_build_packages
-  local packages=(libsqlite3-dev)
+  local packages=()
   command -v python3 >/dev/null || packages+=(python3)
   command -v xz >/dev/null || packages+=(xz-utils)
   command -v curl >/dev/null || packages+=(curl)

@@ -233,7 +233,7 @@ import Testing
       #expect(try Data(contentsOf: URL(filePath: file)).range(of: Data("Solaris".utf8)) == nil)
       #expect(
         try rows(file, "SELECT revision, operation, field FROM changes WHERE entity = 'item:3'") == [
-          "4|erased|-"
+          "4|add|-"
         ])
       #expect(try journal("verify", path, "--export", file).code == 0)
     }

@@ -78,10 +78,16 @@ import Testing
       try Data(entry.utf8).write(to: folder.url.appending(path: "entries.jsonl"))
       try check(page, in: folder)
       guard let python = Programs.python else { return }
-      let script = String(try #require(text.firstMatch(of: /```python\n([^`]*)```/)).1)
-      let result = try run("bash", ["-c", "cd \"$0\" && \"$1\" -c \"$2\"", folder.path, python, script])
-      #expect(result.code == 0, "\(String(decoding: result.error, as: UTF8.self))")
-      #expect(String(decoding: result.output, as: UTF8.self) == "bob Dun Dune\n")
+      let scripts = text.matches(of: /```python\n([^`]*)```/).map { String($0.1) }
+      let outputs = try scripts.map { script in
+        let result = try run("bash", ["-c", "cd \"$0\" && \"$1\" -c \"$2\"", folder.path, python, script])
+        #expect(result.code == 0, "\(String(decoding: result.error, as: UTF8.self))")
+        return String(decoding: result.output, as: UTF8.self)
+      }
+      #expect(
+        outputs == [
+          "bob Dun Dune\n", "(1, 'Dun', 'ana')\n(2, 'Emma', 'ana')\n(1, 'title', 'Dun', 1, 2)\n",
+        ])
     }
   }
 

@@ -8,16 +8,20 @@ import SHA256
 struct ExportedEntry {
   let revision: Revision
   let date: String
+  let clockDate: String?
   let author: String?
   let note: String?
 
   init(_ entry: Entry) {
-    (revision, date) = (entry.revision, entry.date.precise)
+    (revision, date, clockDate) = (entry.revision, entry.date.precise, entry.clockDate.precise)
     (author, note) = entry.isAnnotationErased ? (nil, nil) : (entry.author, entry.note)
   }
 
   /// The base of a pruned journal: nobody knows when its entities were changed, by whom and why.
-  init(base: Head) { (revision, date, author, note) = (base.revision, base.date.precise, nil, nil) }
+  init(base: Head) {
+    (revision, date) = (base.revision, base.date.precise)
+    (clockDate, author, note) = (nil, nil, nil)
+  }
 }
 
 /// A database with the history of a journal: for each kind its present rows and all versions, each change of a field,
@@ -57,9 +61,9 @@ final class HistoryDatabase {
       CREATE TABLE journal(id TEXT, base INTEGER, revision INTEGER, digest TEXT, has_images INTEGER);
       CREATE TABLE tables(name TEXT PRIMARY KEY, history TEXT, entity TEXT, kind TEXT);
       CREATE TABLE columns("table" TEXT, place INTEGER, name TEXT, field TEXT, types TEXT);
-      CREATE TABLE entries(revision INTEGER PRIMARY KEY, date TEXT, clock_date TEXT, author TEXT, note TEXT, metadata TEXT);
-      CREATE TABLE changes(revision INTEGER, date TEXT, author TEXT, note TEXT, entity TEXT, label TEXT, kind TEXT,
-      operation TEXT, field TEXT, old TEXT, new TEXT);
+      CREATE TABLE entries(revision INTEGER PRIMARY KEY, date TEXT, clockDate TEXT, author TEXT, note TEXT, metadata TEXT);
+      CREATE TABLE changes(revision INTEGER, date TEXT, clockDate TEXT, author TEXT, note TEXT, entity TEXT, label TEXT,
+      kind TEXT, operation TEXT, field TEXT, old TEXT, new TEXT);
       CREATE TABLE texts(id INTEGER PRIMARY KEY, "table" TEXT, row INTEGER, field TEXT, valid_from INTEGER,
       valid_to INTEGER, text TEXT);
       CREATE INDEX present_texts ON texts("table", row, field) WHERE valid_to IS NULL;
@@ -73,7 +77,7 @@ final class HistoryDatabase {
   private init(_ database: Database) throws(Failure) {
     self.database = database
     entries = try database.prepare("INSERT INTO entries VALUES(?, ?, ?, ?, ?, ?)")
-    changes = try database.prepare("INSERT INTO changes VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    changes = try database.prepare("INSERT INTO changes VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     texts = try database.prepare("INSERT INTO texts VALUES(NULL, ?, ?, ?, ?, NULL, ?)")
     searches = try database.prepare("INSERT INTO texts_search(rowid, text) VALUES(last_insert_rowid(), ?)")
     textEnd = try database.prepare(
@@ -162,7 +166,7 @@ final class HistoryDatabase {
     let shared = ExportedEntry(entry)
     let metadata = FieldValue.dictionary(entry.metadata.mapValues { .string($0) }).json
     try entries.run(
-      Database.Value(shared.revision), .text(shared.date), .text(entry.clockDate.precise),
+      Database.Value(shared.revision), .text(shared.date), Database.Value(shared.clockDate),
       Database.Value(shared.author), Database.Value(shared.note), .text(metadata))
   }
 
@@ -186,8 +190,7 @@ final class HistoryDatabase {
       let (author, note) = (Database.Value(entry.author), Database.Value(entry.note))
       try new.begin(entity.number, after, [.text(entry.date), author, note, .text(operation)])
     }
-    try writeChanges(
-      of: entity, operation, (after ?? before)?.record, (new ?? old)?.key.itemKind, parts, entry)
+    try writeChanges(of: entity, operation, (after ?? before)?.record, parts, entry)
     let isMoved = old != nil && new != nil && old !== new
     try writeTexts(
       of: entity, isMoved ? EntityRecord.differences(from: before?.record, to: nil) : parts, in: old ?? new,
@@ -200,6 +203,7 @@ final class HistoryDatabase {
   /// Writes the bytes of all images ever that the database does not have yet and that `read` finds.
   func writeImages(_ read: (Blob) throws -> Data?) throws {
     guard let images = tables[KindTables.Key(entity: .image, itemKind: nil)] else { return }
+    try images.flush()
     let insertion = try database.prepare("INSERT INTO image_bytes VALUES(?, ?)")
     let missing = try database.rows(
       """
@@ -216,16 +220,16 @@ final class HistoryDatabase {
   }
 
   private func writeChanges(
-    of entity: EntityKey, _ operation: String, _ record: EntityRecord?, _ kind: String?,
-    _ parts: [PartChange],
+    of entity: EntityKey, _ operation: String, _ record: EntityRecord?, _ parts: [PartChange],
     _ entry: ExportedEntry
   ) throws(Failure) {
     let label = record.flatMap { Catalog.label(of: $0, of: entity.kind) }
     let start: [Database.Value] = [
-      Database.Value(entry.revision), .text(entry.date), Database.Value(entry.author),
+      Database.Value(entry.revision), .text(entry.date), Database.Value(entry.clockDate),
+      Database.Value(entry.author),
       Database.Value(entry.note),
       .text(Catalog.name(of: entity)), Database.Value(label),
-      Database.Value(entity.kind == .item ? kind : Catalog.kindName(of: entity.kind)), .text(operation),
+      Database.Value(record?.kindName(of: entity)), .text(operation),
     ]
     func json(_ value: FieldValue?, _ key: FieldKey) -> Database.Value {
       Database.Value(value.map { Catalog.shown($0, key, of: entity.kind).json })

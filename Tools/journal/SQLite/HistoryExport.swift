@@ -104,7 +104,7 @@ struct HistoryExport {
         let shared = ExportedEntry(entry)
         for event in entry.events {
           let (before, after, parts) = try rows.apply(event, at: entry.revision)
-          try database.write(event.entity, event.operationName, from: before, to: after, parts, in: shared)
+          try database.write(event.entity, event.operation.name, from: before, to: after, parts, in: shared)
         }
         changeCount += entry.events.count
         showProgress(entry.revision - first + 1, head.revision - first + 1)
@@ -132,11 +132,6 @@ struct HistoryExport {
     }
     if let failure = state.failure { throw failure }
   }
-}
-
-extension JournalEvent {
-  /// `add`, `update`, `delete`, or `erased` for a change whose content was erased.
-  fileprivate var operationName: String { if case .erased = change { "erased" } else { operation.name } }
 }
 
 /// The entities as of an entry that is read in order. Those that were changed lately are kept in memory.

@@ -30,7 +30,7 @@ enum Export: Verb {
     [--force]: replace files that have other contents
     [--json]
 
-    $ journal export Books.journal sqlite books.sqlite  # a database for sqlite3, Datasette or DuckDB
+    $ journal export Books.journal sqlite books.sqlite  # a database for sqlite3 or Python
     $ journal export Bugs.journal scarybugs --to 'Private Documents'  # every bug as a document
     $ journal export Bugs.journal scarybugs --at 2026-08-01 --to August  # the bugs as they were on that day
     $ journal export ToDo.journal plist --to Documents --force  # both lists, replacing those there
@@ -98,7 +98,7 @@ enum Export: Verb {
       try terminal.line(
         "exported revision \(head.revision.grouped): "
           + "\(report.entryCount.counted("entry", "entries")) with "
-          + "\(report.changeCount.counted("change")) written to \(url.path.printable)")
+          + "\(report.changeCount.counted("change")) written to \(arguments.operand("FILE").printable)")
     }
   }
 }
