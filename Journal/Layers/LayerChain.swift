@@ -279,8 +279,8 @@ package final class LayerChain: Sendable {
       })
     // Sorted, so that the same state makes the same file.
     return indexes.sorted {
-      ($0.scope.text, $0.path.names.joined(separator: "."), $0.content.rawValue) < (
-        $1.scope.text, $1.path.names.joined(separator: "."), $1.content.rawValue
+      ($0.scope.text, $0.path.names.joined(separator: "\0"), $0.content.rawValue) < (
+        $1.scope.text, $1.path.names.joined(separator: "\0"), $1.content.rawValue
       )
     }
   }

@@ -6,7 +6,7 @@ struct ReplayStep: Sendable {
   /// After this many bytes, a step ends.
   static let byteCount = 16 << 20
   /// The most entries of the first step of another replay.
-  private static let firstLimit = 128
+  private static let firstLimit = 8
 
   /// The most entries of the next step; one at first, because an entry may be very large.
   private(set) var entryCount = 1

@@ -97,7 +97,8 @@ extension Journal {
       RestoreTargets(now: newest.state) { [self] entity in
         if later == .keep { return nil }
         if past == nil { past = try state(asOf: .revision(oldest - 1)) }
-        if entries.count == 1 || past?.record(of: entity) != nil { return past }
+        let wasAddedLater = past?.record(of: entity) == nil && newest.state.revision(of: entity) >= oldest
+        if entries.count == 1 || !wasAddedLater { return past }
         // Other entries added and deleted the entity between the reverted ones.
         return try state(asOf: .revision(max(newest.state.revision(of: entity), 1) - 1))
       }, later)
@@ -132,15 +133,6 @@ extension Journal {
         if let edit = try newestEdit(
           of: referrer, Set(parts), after: oldest, exceptBy: own, on: preview)
         {
-          reversal.note(edit)
-        }
-      }
-    }
-    if reversal.conflicts.isEmpty {
-      // No edit explains why these entities must return, so their own last edits are in conflict.
-      for entity in others where newest.state.record(of: entity) == nil {
-        let last = newest.state.revision(of: entity)
-        if let edit = try newestEdit(of: entity, after: last - 1, exceptBy: [], on: preview) {
           reversal.note(edit)
         }
       }

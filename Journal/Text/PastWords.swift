@@ -157,13 +157,19 @@ extension Journal {
       }
     }
     guard byteCount <= byteLimit else { return nil }
-    return try events.compactMap { event, revision in
-      let record =
-        if case .add(let added) = event.change { added } else {
-          try row(of: event.entity, after: revision)?.record
-        }
-      return record.flatMap { scope.lists($0) ? (event.entity.number, revision, $0) : nil }
+    var (versions, records): ([RecentWords.Version], [EntityKey: EntityRecord?]) = ([], [:])
+    for (event, revision) in events {
+      // The history of an entity is read once, because it may be long.
+      let before = try records[event.entity] ?? row(of: event.entity, after: event.previous)?.record
+      let record = event.change.applied(to: before)
+      records[event.entity] = .some(record)
+      guard let record else { continue }
+      // A small change may be one of a large record.
+      byteCount += record.bytes.count
+      if byteCount > byteLimit { return nil }
+      if scope.lists(record) { versions.append((event.entity.number, revision, record)) }
     }
+    return versions
   }
 
   /// Whether a version was pruned. A layer from before the pruning, which another program has brought back, still lists it.
