@@ -239,6 +239,60 @@ import Testing
     }
   }
 
+  @Test func aFileAsOfAnEarlierRevisionForgetsWhatWasErasedLater() throws {
+    try withBooks { path, file in
+      #expect(try export(path, file, "--at", "2").code == 0)
+      try CatalogJournal.erase([.item(2)], at: URL(filePath: path), reason: "by law")
+      #expect(try export(path, file, "--at", "2").code == 0)
+      #expect(try Data(contentsOf: URL(filePath: file)).range(of: Data("Emma".utf8)) == nil)
+      #expect(try journal("verify", path, "--export", file).code == 0)
+    }
+  }
+
+  /// SQLite keeps what it has not moved into the file yet in others next to it.
+  @Test func whatSQLiteKeepsNextToTheFileIsNotTakenForAPartOfANewOne() throws {
+    try withBooks { path, file in
+      #expect(try export(path, file).code == 0)
+      _ = try Database(file, isNew: false).rows("PRAGMA journal_mode = WAL")
+      let reader = try Database(file, isNew: false)
+      #expect(try reader.rows("SELECT count(*) FROM book") == [[.integer(2)]])
+      let refused = try export(path, file, "--force")
+      #expect(refused.code == 1 && refused.error.contains("another program uses"), "\(refused)")
+    }
+    try withBooks { path, file in
+      try Data("of an older file".utf8).write(to: URL(filePath: file + "-journal"))
+      #expect(try export(path, file).code == 0)
+      #expect(!FileManager.default.fileExists(atPath: file + "-journal"))
+      #expect(try journal("verify", path, "--export", file).code == 0)
+      // A link stays one, and its file forgets.
+      try FileManager.default.createSymbolicLink(atPath: file + ".link", withDestinationPath: file)
+      #expect(try export(path, file + ".link", "--force").code == 0)
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file + ".link") == file)
+    }
+  }
+
+  @Test func namesThatLookLikeSQLAreOnlyNames() throws {
+    try withTemporaryFolder { folder in
+      let (path, file) = (folder.path("J"), folder.path("j.sqlite"))
+      let catalog = try CatalogJournal.create(at: URL(filePath: path))
+      // A quotation mark and an accent are one character of a string.
+      let names = [
+        "a\"\u{301}; DELETE FROM entries; --", "\"", "\"\"\u{301}\"", "x\0\u{301}", "e\u{301}", "\u{E9}",
+      ]
+      try catalog.commit { draft in
+        for kind in names + ["image_bytes", "texts_search_data", "present_texts", "changes_of_entities"] {
+          try draft.addItem(
+            kind: kind, attributes: Dictionary(uniqueKeysWithValues: Set(names).map { ($0, "v") }))
+        }
+      }
+      try catalog.close()
+      #expect(try export(path, file).code == 0)
+      #expect(try rows(file, "SELECT count(*) FROM entries") == ["1"])
+      #expect(try rows(file, "SELECT count(*) FROM tables") == ["\(names.count + 4)"])
+      #expect(try journal("verify", path, "--export", file).code == 0)
+    }
+  }
+
   @Test func aChangedDatabaseIsFoundByTheVerification() throws {
     try withBooks { path, file in
       for (forgery, message) in [
@@ -249,9 +303,8 @@ import Testing
         ("CREATE TABLE more(x)", "there is another table, more"),
         ("DROP TABLE book", "there is no table book"),
       ] {
+        // Also replaces the database that was changed before.
         #expect(try export(path, file, "--force").code == 0)
-        try FileManager.default.removeItem(atPath: file)
-        #expect(try export(path, file).code == 0)
         do { try Database(file, isNew: false).execute(forgery) }
         let result = try journal("verify", path, "--export", file)
         #expect(result.code == 1 && result.output.contains(message), "\(forgery): \(result.output)")
@@ -276,9 +329,9 @@ import Testing
       #expect(try export(path, path + "/x").code == 2)
       // What an export that was killed has left is replaced, and never continued.
       try FileManager.default.removeItem(atPath: file)
-      try Data("cut short".utf8).write(to: URL(filePath: file + ".new"))
+      try Data("cut short".utf8).write(to: URL(filePath: file + ".unfinished"))
       #expect(try export(path, file).code == 0)
-      #expect(!FileManager.default.fileExists(atPath: file + ".new"))
+      #expect(!FileManager.default.fileExists(atPath: file + ".unfinished"))
     }
   }
 }

@@ -18,6 +18,7 @@ final class Database {
   }
 
   fileprivate let handle: OpaquePointer
+  private let path: String
 
   /// Opens a database.
   /// - Parameter isNew: whether to make the file, which must not exist.
@@ -29,6 +30,7 @@ final class Database {
     let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
     guard let opened = unsafe opened else { throw Failure.unreadable("\(path): out of memory") }
     unsafe handle = unsafe opened
+    self.path = path
     // From here on, `deinit` closes the database, also after an error.
     try check(result)
     unsafe sqlite3_busy_timeout(handle, 10_000)
@@ -38,11 +40,16 @@ final class Database {
 
   fileprivate func check(_ result: Int32) throws(Failure) {
     if [SQLITE_OK, SQLITE_ROW, SQLITE_DONE].contains(result) { return }
-    let path = unsafe sqlite3_db_filename(handle, "main").map { unsafe String(cString: $0) } ?? ""
     throw Failure.unreadable("\(path): SQLite: \(unsafe String(cString: sqlite3_errmsg(handle)))")
   }
 
-  /// Runs statements without parameters.
+  /// Whether the last call failed because the file is damaged.
+  var isDamaged: Bool { unsafe sqlite3_errcode(handle) & 0xFF == SQLITE_CORRUPT }
+  /// Whether the last call failed because another program uses the file.
+  var isBusy: Bool { unsafe sqlite3_errcode(handle) & 0xFF == SQLITE_BUSY }
+
+  /// Runs statements without parameters. A statement with a name from a journal must run by ``prepare(_:)``, which takes
+  /// only one.
   func execute(_ text: String) throws(Failure) { try check(unsafe sqlite3_exec(handle, text, nil, nil, nil)) }
 
   func prepare(_ text: String) throws(Failure) -> Statement { try Statement(text, self) }
@@ -136,5 +143,14 @@ final class Statement {
 
 extension String {
   /// The name of a table or a column as SQL has it.
-  var quoted: String { "\"\(replacing("\"", with: "\"\""))\"" }
+  var quoted: String {
+    // By scalars, because a quotation mark and an accent are one character.
+    var name = String.UnicodeScalarView("\"".unicodeScalars)
+    for scalar in unicodeScalars {
+      if scalar == "\"" { name.append(scalar) }
+      name.append(scalar)
+    }
+    name.append("\"")
+    return String(name)
+  }
 }

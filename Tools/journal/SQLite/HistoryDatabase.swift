@@ -31,23 +31,31 @@ final class HistoryDatabase {
   private var tables: [KindTables.Key: KindTables] = [:]
   private var names = UniqueNames(HistoryDatabase.ownTables)
   private let entries, changes, texts, searches, textEnd: Statement
+  /// About how many bytes of memory the versions take that are not written yet.
+  private var openByteCount = 0
 
+  private static let openByteLimit = 64 << 20
+
+  /// The names of tables and indexes that no kind can have.
   private static let ownTables = [
-    "journal", "tables", "columns", "entries", "changes", "texts", "texts_search",
+    "journal", "tables", "columns", "entries", "changes", "changes_of_entities", "texts", "present_texts",
+    "image_bytes", "texts_search", "texts_search_data", "texts_search_idx", "texts_search_content",
+    "texts_search_docsize", "texts_search_config",
   ]
   /// Identify a database that `journal export` has made, and the form of its tables.
   private static let (applicationID, form) = (0x4A52_4E4C, 1)
   /// Versions of one entity are stored together, so that changes of random entities change random pages.
   private static let cacheKibibytes = 128 << 10
 
-  /// Opens a database that an export has made; nil if another program has made it.
-  static func open(_ path: String) throws(Failure) -> HistoryDatabase? {
+  /// Opens a database that an export has made, and begins a transaction; nil if another program has made it.
+  static func open(_ path: String, isWritten: Bool) throws(Failure) -> HistoryDatabase? {
     let database = try Database(path, isNew: false)
     let marks = ["application_id", "user_version"].map { mark in
       // A file that is no database has no marks either.
       (try? database.rows("PRAGMA \(mark)"))?.first?.first
     }
     guard marks == [.integer(Int64(applicationID)), .integer(Int64(form))] else { return nil }
+    try database.execute(isWritten ? "BEGIN IMMEDIATE" : "BEGIN")
     return try HistoryDatabase(database)
   }
 
@@ -58,7 +66,7 @@ final class HistoryDatabase {
       """
       PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -\(cacheKibibytes);
       PRAGMA application_id = \(applicationID); PRAGMA user_version = \(form);
-      CREATE TABLE journal(id TEXT, base INTEGER, revision INTEGER, digest TEXT, has_images INTEGER);
+      CREATE TABLE journal(id TEXT, base INTEGER, revision INTEGER, digest TEXT, head INTEGER, has_images INTEGER);
       CREATE TABLE tables(name TEXT PRIMARY KEY, history TEXT, entity TEXT, kind TEXT);
       CREATE TABLE columns("table" TEXT, place INTEGER, name TEXT, field TEXT, types TEXT);
       CREATE TABLE entries(revision INTEGER PRIMARY KEY, date TEXT, clockDate TEXT, author TEXT, note TEXT, metadata TEXT);
@@ -70,6 +78,7 @@ final class HistoryDatabase {
       CREATE VIRTUAL TABLE texts_search USING fts5(text, content = 'texts', content_rowid = 'id',
       tokenize = 'unicode61 remove_diacritics 2');
       CREATE TABLE image_bytes(sha256 TEXT PRIMARY KEY, bytes BLOB) WITHOUT ROWID;
+      BEGIN;
       """)
     return try HistoryDatabase(database)
   }
@@ -109,13 +118,18 @@ final class HistoryDatabase {
   // MARK: The journal
 
   /// The journal, its base and the entry of which this database is; nil if the first export was not completed.
-  var origin: (id: String, base: Revision, revision: Revision, digest: String, hasImages: Bool)? {
+  /// `head` is the journal's newest entry when this database was written.
+  var origin:
+    (id: String, base: Revision, revision: Revision, digest: String, head: Revision, hasImages: Bool)?
+  {
     get throws(Failure) {
       guard let row = try database.rows("SELECT * FROM journal").first,
-        case (.text(let id), .integer(let base), .integer(let revision), .text(let digest)) =
-          (row[0], row[1], row[2], row[3])
+        case (
+          .text(let id), .integer(let base), .integer(let revision), .text(let digest), .integer(let head)
+        ) =
+          (row[0], row[1], row[2], row[3], row[4])
       else { return nil }
-      return (id, Int(base), Int(revision), digest, row[4] == .integer(1))
+      return (id, Int(base), Int(revision), digest, Int(head), row[5] == .integer(1))
     }
   }
 
@@ -123,18 +137,18 @@ final class HistoryDatabase {
   var kindsWithTooManyColumns: [String] { tables.values.filter(\.hasTooManyColumns).map(\.name).sorted() }
 
   /// Removes the types of columns, so that SQLite converts no value that is written.
-  func beginWriting() throws(Failure) {
-    try define(areTyped: false)
-    try database.execute("BEGIN IMMEDIATE")
-  }
+  func beginWriting() throws(Failure) { try define(areTyped: false) }
 
   /// Commits what was written, and records of which entry this database is.
-  func endWriting(_ id: String, base: Revision, _ head: Head, hasImages: Bool) throws(Failure) {
-    for table in tables.values { try table.flush() }
+  func endWriting(
+    _ journal: CatalogJournal, _ last: Head, hasImages: Bool
+  ) throws(Failure) {
+    try flush()
     try database.execute("DELETE FROM journal; DELETE FROM columns")
-    try database.prepare("INSERT INTO journal VALUES(?, ?, ?, ?, ?)").run(
-      .text(id), Database.Value(base), Database.Value(head.revision), .text(head.digest.hex),
-      .integer(hasImages ? 1 : 0))
+    try database.prepare("INSERT INTO journal VALUES(?, ?, ?, ?, ?, ?)").run(
+      .text(journal.id.description), Database.Value(journal.base?.revision ?? 0),
+      Database.Value(last.revision),
+      .text(last.digest.hex), Database.Value(journal.head.revision), .integer(hasImages ? 1 : 0))
     let columns = try database.prepare("INSERT INTO columns VALUES(?, ?, ?, ?, ?)")
     for table in tables.values.sorted(by: { $0.name < $1.name }) {
       for row in table.listedColumns { try columns.run(row) }
@@ -152,7 +166,7 @@ final class HistoryDatabase {
     else { return }
     try database.execute("PRAGMA writable_schema = ON")
     let change = try database.prepare("UPDATE sqlite_schema SET sql = ? WHERE type = 'table' AND name = ?")
-    for table in tables.values {
+    for table in tables.values where table.isMade {
       for definition in table.definitions(areTyped: areTyped) {
         try change.run(.text(definition.text), .text(definition.name))
       }
@@ -188,7 +202,9 @@ final class HistoryDatabase {
     }
     if let new, let after {
       let (author, note) = (Database.Value(entry.author), Database.Value(entry.note))
-      try new.begin(entity.number, after, [.text(entry.date), author, note, .text(operation)])
+      openByteCount += try new.begin(
+        entity.number, after, [.text(entry.date), author, note, .text(operation)])
+      if openByteCount > Self.openByteLimit { try flush() }
     }
     try writeChanges(of: entity, operation, (after ?? before)?.record, parts, entry)
     let isMoved = old != nil && new != nil && old !== new
@@ -200,10 +216,15 @@ final class HistoryDatabase {
     }
   }
 
+  private func flush() throws(Failure) {
+    for table in tables.values { try table.flush() }
+    openByteCount = 0
+  }
+
   /// Writes the bytes of all images ever that the database does not have yet and that `read` finds.
   func writeImages(_ read: (Blob) throws -> Data?) throws {
     guard let images = tables[KindTables.Key(entity: .image, itemKind: nil)] else { return }
-    try images.flush()
+    try flush()
     let insertion = try database.prepare("INSERT INTO image_bytes VALUES(?, ?)")
     let missing = try database.rows(
       """
@@ -268,7 +289,6 @@ final class HistoryDatabase {
     if let known = tables[key] { return known }
     let name = names.unique(itemKind ?? Catalog.kindName(of: kind))
     let table = KindTables(key, name: name, historyName: names.unique("\(name)_history"), in: database)
-    try table.create()
     try database.prepare("INSERT INTO tables VALUES(?, ?, ?, ?)").run(
       .text(name), .text(table.historyName), .text(Catalog.kindName(of: kind)), Database.Value(itemKind))
     tables[key] = table

@@ -25,34 +25,34 @@ struct HistoryExport {
 
   private var base: Head? { journal.base }
 
-  /// - Parameter isReplacing: whether a file that this export can't continue is replaced.
+  /// - Parameter isReplacing: whether the file is written anew, whatever it has.
   func run(isReplacing: Bool) throws -> Report {
     guard FileManager.default.fileExists(atPath: path) else { return try writeAnew(hasImages) }
-    do {
-      guard let known = try HistoryDatabase.open(path), let origin = try known.origin else {
-        throw Failure.no("\(path) is not a database that journal export has made")
-      }
-      guard origin.id == journal.id.description else {
-        throw Failure.no("\(path) has the history of another journal, \(origin.id)")
-      }
-      guard origin.revision <= head.revision else {
-        throw Failure.no(
-          "\(path) has the entries up to revision \(origin.revision.grouped), which is after \(head.revision.grouped)"
-        )
-      }
-      // What was erased or pruned since then must leave the database too.
-      guard origin.base == base?.revision ?? 0, try !isRewritten(since: origin.revision) else {
-        return try writeAnew(hasImages || origin.hasImages)
-      }
-      guard try digest(at: origin.revision) == origin.digest else {
-        throw Failure.no(
-          "\(path) has other entries up to revision \(origin.revision.grouped) than the journal")
-      }
-      return try write(to: known, after: origin.revision, hasImages || origin.hasImages)
-    } catch let failure as Failure where failure.code == .no {
-      if isReplacing { return try writeAnew(hasImages) }
-      throw Failure.no("\(failure.description); choose another file, or replace it with --force")
+    if isReplacing {
+      let known = try? HistoryDatabase.open(path, isWritten: false)?.origin
+      return try writeAnew(hasImages || known?.hasImages == true)
     }
+    let instead = "choose another file, or replace it with --force"
+    var known = try HistoryDatabase.open(path, isWritten: true)
+    guard let origin = try known?.origin else {
+      throw Failure.no("\(path) is not a database that journal export has made; \(instead)")
+    }
+    guard origin.id == journal.id.description else {
+      throw Failure.no("\(path) has the history of another journal, \(origin.id); \(instead)")
+    }
+    guard origin.revision <= head.revision else {
+      throw Failure.no(
+        "\(path) has the entries up to revision \(origin.revision.grouped), which is after "
+          + "\(head.revision.grouped); \(instead)")
+    }
+    // What was erased or pruned since then must leave the database too.
+    if try origin.base != base?.revision ?? 0 || isRewritten(since: origin.head) { known = nil }
+    guard let known else { return try writeAnew(hasImages || origin.hasImages) }
+    guard try digest(at: origin.revision) == origin.digest else {
+      throw Failure.no(
+        "\(path) has other entries up to revision \(origin.revision.grouped) than the journal; \(instead)")
+    }
+    return try write(to: known, after: origin.revision, hasImages || origin.hasImages)
   }
 
   private func digest(at revision: Revision) throws -> String {
@@ -61,9 +61,10 @@ struct HistoryExport {
       ? journal.version(asOf: .start).digest.hex : journal.entry(at: revision).digest.hex
   }
 
+  /// Whether the journal was erased or pruned after an entry.
   func isRewritten(since revision: Revision) throws -> Bool {
-    guard revision < head.revision else { return false }
-    let entries = journal.entries(revision + 1...head.revision)
+    guard revision < journal.head.revision else { return false }
+    let entries = journal.entries(revision + 1...journal.head.revision)
     while let entry = try entries.next() {
       if entry.rewriting != nil { return true }
     }
@@ -75,17 +76,44 @@ struct HistoryExport {
     let url = URL(fileURLWithPath: path)
     let folder = try Folder<JournalError>(url.deletingLastPathComponent().path, followsLinks: true, hook: nil)
     let name = url.lastPathComponent
-    let unfinished = name + Folder<JournalError>.temporarySuffix
-    try? folder.removeFile(unfinished)
+    let unfinished = name + ".unfinished"
+    if try folder.status(of: unfinished) != nil {
+      // An export that was killed holds no lock.
+      guard try folder.file(unfinished, .updating).lock() else {
+        throw Failure.no("another export is writing \(folder.path(of: unfinished)); wait until it ends")
+      }
+      try folder.removeFile(unfinished)
+    }
     do {
-      let report = try write(to: HistoryDatabase.create(folder.path(of: unfinished)), after: nil, hasImages)
-      try folder.file(unfinished, .updating).flush()
+      let new = try HistoryDatabase.create(folder.path(of: unfinished))
+      let file = try folder.file(unfinished, .updating)
+      _ = try file.lock()
+      let report = try write(to: new, after: nil, hasImages)
+      try file.flush()
+      try removeCompanions(of: name, in: folder)
+      if let mode = try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] {
+        try FileManager.default.setAttributes(
+          [.posixPermissions: mode], ofItemAtPath: folder.path(of: unfinished))
+      }
       try folder.rename(unfinished, to: name)
       try folder.flush()
       return report
     } catch {
       try? folder.removeFile(unfinished)
       throw error
+    }
+  }
+
+  /// Removes what SQLite keeps next to the old file: SQLite would take it for a part of the new one.
+  private func removeCompanions(of name: String, in folder: Folder<JournalError>) throws {
+    if try folder.status(of: name) != nil, let old = try? Database(path, isNew: false) {
+      let mode = try? old.rows("PRAGMA journal_mode = DELETE").first?.first
+      if old.isBusy || mode == .text("wal") {
+        throw Failure.no("another program uses \(path); end it, and export again")
+      }
+    }
+    for suffix in ["-journal", "-wal", "-shm"] where try folder.status(of: name + suffix) != nil {
+      try folder.removeFile(name + suffix)
     }
   }
 
@@ -114,7 +142,7 @@ struct HistoryExport {
       // Bytes that were erased, or that a node has not fetched, are left out.
       try database.writeImages { try journal.blobs.contains($0) ? journal.blobs.data(of: $0) : nil }
     }
-    try database.endWriting(journal.id.description, base: base?.revision ?? 0, head, hasImages: hasImages)
+    try database.endWriting(journal, head, hasImages: hasImages)
     return Report(
       first: first, entryCount: head.revision - first + 1, changeCount: changeCount,
       kindsWithTooManyColumns: database.kindsWithTooManyColumns)

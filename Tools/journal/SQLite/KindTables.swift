@@ -11,6 +11,17 @@ final class KindTables {
   struct Key: Hashable {
     let entity: EntityKind
     let itemKind: String?
+
+    // By bytes, because equal strings may have different ones, and are then different kinds.
+    static func == (left: Key, right: Key) -> Bool {
+      left.entity == right.entity
+        && left.itemKind.map { Array($0.utf8) } == right.itemKind.map { Array($0.utf8) }
+    }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(entity)
+      hasher.combine(itemKind)
+    }
   }
 
   private struct Column {
@@ -36,6 +47,8 @@ final class KindTables {
   private var columns: [Column] = []
   private var places: [FieldKey: Int] = [:]
   private(set) var hasTooManyColumns = false
+  /// Whether the database has the tables. They are made with the columns of the first entity.
+  var isMade = false
   private lazy var deletion = Result { try database.prepare("DELETE FROM \(name.quoted) WHERE _id = ?") }
   private lazy var ending = Result {
     try database.prepare(
@@ -47,7 +60,6 @@ final class KindTables {
   /// The versions that have no end yet and are not in the database, by the numbers of their entities. So most versions
   /// are written once.
   private var open: [Int: OpenVersion] = [:]
-  private var openByteCount = 0
 
   private static let rowColumns = ["_id", "_created", "_modified"]
   private static let versionColumns = [
@@ -56,19 +68,14 @@ final class KindTables {
   ]
   /// SQLite allows 2,000 columns.
   private static let columnLimit = 1_900
-  private static let openByteLimit = 64 << 20
 
   init(_ key: Key, name: String, historyName: String, in database: Database) {
     (self.key, self.name, self.historyName, self.database) = (key, name, historyName, database)
   }
 
-  /// Makes the tables.
-  func create() throws(Failure) {
-    for definition in definitions(areTyped: false) { try database.execute(definition.text) }
-  }
-
   /// Takes a column over that the tables have already.
   func take(column name: String, _ key: FieldKey, types: Set<String>) {
+    isMade = true
     _ = names.unique(name)
     places[key] = columns.count
     columns.append(Column(name: name, key: key, types: types))
@@ -113,12 +120,17 @@ final class KindTables {
 
   /// Begins a version of an entity.
   /// - Parameter origin: the date, the author, the note and the operation.
-  func begin(_ number: Int, _ row: EntityRow, _ origin: [Database.Value]) throws(Failure) {
+  /// - Returns: about how many bytes of memory the version takes until it is written.
+  func begin(_ number: Int, _ row: EntityRow, _ origin: [Database.Value]) throws(Failure) -> Int {
     var values: [(key: FieldKey, value: FieldValue)] = []
     row.record.visit { key, value in
       if key != .field(ItemField.kind) || self.key.entity != .item { values.append((key, value)) }
     }
     for (key, _) in values where places[key] == nil { try add(key) }
+    if !isMade {
+      for definition in definitions(areTyped: false) { try database.prepare(definition.text).run() }
+      isMade = true
+    }
     var cells = [Database.Value](repeating: .null, count: columns.count)
     for (key, value) in values {
       guard let place = places[key] else { continue }
@@ -126,8 +138,7 @@ final class KindTables {
       if let type = cells[place].type { columns[place].types.insert(type) }
     }
     open[number] = OpenVersion(created: row.created, start: row.modified, origin: origin, cells: cells)
-    openByteCount += row.record.bytes.count + 64 * (cells.count + origin.count)
-    if openByteCount > Self.openByteLimit { try flush() }
+    return row.record.bytes.count + 64 * (cells.count + origin.count)
   }
 
   /// Ends the version of an entity that is valid from a revision on.
@@ -152,7 +163,7 @@ final class KindTables {
       let row = [number, version.created, version.start].map { Database.Value($0) } + cells(of: version)
       try get(&rowInsertion, into: name, Self.rowColumns.count).run(row)
     }
-    (open, openByteCount) = ([:], 0)
+    open = [:]
   }
 
   private func write(_ number: Int, _ version: OpenVersion, end: [Database.Value]) throws(Failure) {
@@ -189,8 +200,10 @@ final class KindTables {
     // The catalog's own fields get an underscore, as all columns that are no attributes do.
     let name = names.unique(
       field.hasPrefix("@") && !field.hasPrefix("@@") ? "_\(field.dropFirst())" : "\(key)")
-    for table in [self.name, historyName] {
-      try database.execute("ALTER TABLE \(table.quoted) ADD COLUMN \(name.quoted)")
+    if isMade {
+      for table in [self.name, historyName] {
+        try database.prepare("ALTER TABLE \(table.quoted) ADD COLUMN \(name.quoted)").run()
+      }
     }
     places[key] = columns.count
     columns.append(Column(name: name, key: key, types: []))
@@ -207,7 +220,7 @@ struct UniqueNames {
   /// The name, or if it is taken the name with a number: `title`, `Title_2`.
   mutating func unique(_ name: String) -> String {
     // A C string ends at NUL, and SQLite keeps names that begin with sqlite_ to itself.
-    var base = name.replacing("\0", with: "_")
+    var base = String(String.UnicodeScalarView(name.unicodeScalars.map { $0 == "\0" ? "_" : $0 }))
     if base.isEmpty || Self.folded(base).hasPrefix("sqlite_") { base = "_\(base)" }
     var (found, number) = (base, 2)
     while !taken.insert(Self.folded(found)).inserted { (found, number) = ("\(base)_\(number)", number + 1) }

@@ -27,7 +27,7 @@ enum Export: Verb {
     [--to DIR]: the folder for the files of an app; created if necessary
     [--at SELECTOR]
     [--store NAME]: which store, if several were imported
-    [--force]: replace files that have other contents
+    [--force]: replace files that have other contents; write all of FILE anew
     [--json]
 
     $ journal export Books.journal sqlite books.sqlite  # a database for sqlite3 or Python
@@ -79,9 +79,11 @@ enum Export: Verb {
       throw Failure.wrongUse("\(url.path) would be inside the journal \(journal); choose another file")
     }
     let journal = try arguments.openJournal(terminal)
+    // A link stays a link.
+    let path = url.resolvingSymlinksInPath().path
     let head = try journal.version(asOf: try arguments.selector(of: "--at", else: .head())).head
     let export = HistoryExport(
-      journal: journal, path: url.path, head: head, hasImages: arguments.has("--images")
+      journal: journal, path: path, head: head, hasImages: arguments.has("--images")
     ) {
       terminal.showProgress("exporting", $0, of: $1)
     }
