@@ -324,7 +324,6 @@ import Testing
   @Test func usageShowsRequiredOptionsWithoutBrackets() throws {
     for (verb, option) in [
       ("erase", "--reason TEXT"), ("prune", "--before SELECTOR"), ("salvage", "--to DIR"),
-      ("export", "--to DIR"),
     ] {
       let help = try journal("help", verb).output
       #expect(help.contains(" \(option)") && !help.contains("[\(option)]"), "\(help)")
