@@ -38,7 +38,11 @@ package struct CommitDocument: Sendable {
   /// The added entities that have a name, found in the events of the entry that was made of this document. Empty if the
   /// entry has others.
   package func named(in events: [JournalEvent]) -> [(name: String, entity: EntityKey)] {
-    let adds = self.events.filter { $0.addedKind != nil }
+    // An entity that the document also deletes left no event.
+    let deleted = Set(self.events.compactMap(\.deletedName))
+    let adds = self.events.filter { event in
+      event.addedKind != nil && event.name.map { !deleted.contains($0) } ?? true
+    }
     let added = events.filter { $0.operation == .add }.map(\.entity)
     guard added.map(\.kind) == adds.map(\.addedKind) else { return [] }
     return zip(adds, added).compactMap { add, entity in add.name.map { ($0, entity) } }

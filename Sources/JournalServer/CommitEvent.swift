@@ -112,6 +112,12 @@ struct CommitEvent: Sendable {
     return (entity, previous)
   }
 
+  /// The name of the entity that the event deletes; nil if it deletes none, or one with a number.
+  var deletedName: String? {
+    guard operation == "delete", case .named(let name) = target else { return nil }
+    return name
+  }
+
   /// The members that `changes` can have in an add or an update of an entity of the kind.
   private static func names(_ kind: EntityKind, isAdd: Bool) -> [String] {
     let fields = Catalog.fieldNames(of: kind)

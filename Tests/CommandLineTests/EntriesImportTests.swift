@@ -126,7 +126,7 @@ import Testing
       try makeRandom(other, &generator)
       let wrong = try importing(log(other), into: copy)
       #expect(
-        wrong.code == 2 && wrong.error.contains("is not the one that entry \(lines.count) was made of"),
+        wrong.code == 2 && wrong.error.contains("is not the one that entry "),
         "\(wrong)")
     }
   }
@@ -243,6 +243,76 @@ import Testing
         try journal("show", copy, "item:1", "--json").output
           == journal("show", path, "item:1", "--json").output)
       #expect(try journal("show", copy, "item:2").code == 1)
+    }
+  }
+
+  @Test func linesOfAnotherFileAreNotTakenForThoseImportedBefore() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      func line(_ title: String) -> String {
+        #"{"events":[{"operation":"add","changes":{"kind":"book","attributes":{"title":"\#(title)"}}}]}"#
+          + "\n"
+      }
+      #expect(try importing(line("a") + line("b"), into: path).code == 0)
+      let shorter = try importing(line("a"), into: path)
+      #expect(
+        shorter.code == 2 && shorter.error.contains("there are only 1 line, and line 2 was imported before"),
+        "\(shorter)")
+      let changed = try importing(line("x") + line("b") + line("c"), into: path)
+      #expect(
+        changed.code == 2 && changed.error.contains("line 1 is not the one that entry 1 was made of"),
+        "\(changed)")
+      #expect(changed.error.contains("--store"), "\(changed)")
+      #expect(try importing(line("x"), into: path, "--store", "other").code == 0)
+      #expect(try importing(line("a") + line("b") + line("c"), into: path).output.contains("1 entry made"))
+    }
+  }
+
+  @Test func aLogThatBeginsWithItsNewestEntryIsRefused() throws {
+    try withFixedJournal { path, folder in
+      let copy = folder.path("K.journal")
+      let newestFirst = try journal("log", path, "--json").output
+      let refused = try importing(newestFirst, into: copy, "--images", path + "/images")
+      #expect(
+        refused.code == 2 && refused.error.contains("write the log with --reverse"), "\(refused)")
+      let lines = try log(path)
+      #expect(try importing(lines, into: copy, "--images", path + "/images").code == 0)
+      try expectEqual(path, copy)
+      let twice = try importing(
+        lines + lines, into: folder.path("L.journal"), "--images", path + "/images", "--json")
+      #expect(twice.code == 1 && twice.output.contains(#""problems":1,"firstProblem":4"#), "\(twice)")
+    }
+  }
+
+  @Test func afterAPruningTheNewestImportedLineMustBeNamed() throws {
+    try withFixedJournal { path, folder in
+      let (copy, lines) = (folder.path("K.journal"), try log(path))
+      #expect(try importing(lines, into: copy, "--images", path + "/images").code == 0)
+      #expect(try journal("prune", copy, "--before", "3").code == 0)
+      let refused = try importing(lines, into: copy)
+      #expect(refused.code == 2 && refused.error.contains("--after"), "\(refused)")
+      let named = try importing(lines, into: copy, "--after", "3")
+      #expect(named.output == "3 lines: 3 imported before, 0 entries made\n", "\(named)")
+      let late = try importing(log(copy), into: folder.path("L.journal"))
+      #expect(late.code == 1 && late.error.contains("line 1"), "\(late)")
+      let unneeded = try importing(lines, into: folder.path("M.journal"), "--after", "2")
+      #expect(unneeded.code == 2 && unneeded.error.contains("no line was imported"), "\(unneeded)")
+    }
+  }
+
+  @Test func namesAreKnownAfterACommitThatAlsoDeletedAnEntity() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let first =
+        #"{"events":[{"operation":"add","as":"x","changes":{"kind":"book"}},{"operation":"delete","entity":"x"},"#
+        + #"{"operation":"add","as":"y","changes":{"kind":"book"}}]}"# + "\n"
+      #expect(try importing(first, into: path).code == 0)
+      let next = #"{"events":[{"operation":"update","entity":"y","changes":{"attributes":{"a":1}}}]}"# + "\n"
+      let outcome = try importing(first + next, into: path)
+      #expect(outcome.code == 0 && outcome.output.contains("1 entry made"), "\(outcome)")
+      let wrong = #"{"events":[{"operation":"delete","entity":"item:0"}]}"#
+      let third = try importing(first + next + wrong, into: path)
+      #expect(third.code == 1 && third.error.contains("line 3: \"item:0\" names no entity"), "\(third)")
     }
   }
 }

@@ -127,4 +127,15 @@ import Testing
       #expect(lines.dropLast().map(String.init) == expected)
     }
   }
+
+  @Test func aQuotationMarkBeforeACombiningMarkIsDoubled() throws {
+    try withFixedJournal { path, _ in
+      let finds = try CatalogJournal.open(at: URL(filePath: path))
+      try finds.commit(by: "ana", note: "a \"\u{301}b\"") { draft in try draft.updateItem(1, set: ["age": 1])
+      }
+      try finds.close()
+      let log = try journal("log", path, "--csv", "-n", "1").output
+      #expect(Data(log.utf8).range(of: Data(",\"a \"\"\u{301}b\"\"\",item:1,".utf8)) != nil, "\(log)")
+    }
+  }
 }

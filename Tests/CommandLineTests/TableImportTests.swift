@@ -106,4 +106,73 @@ import Testing
       #expect(books.state.item(2)?["late"] == "an attribute that the first line lacks")
     }
   }
+
+  @Test func whatPeopleHaveChangedStaysUnlessTheTableChangesItToo() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      func importing(_ rows: String) throws -> Outcome {
+        try journal(
+          "import", path, "csv", try write("isbn,title,stars\n" + rows, "book.csv", folder), "--key", "isbn")
+      }
+      func items() throws -> [[String: FieldValue]] {
+        let books = try CatalogJournal.open(at: URL(filePath: path), mode: .readOnly)
+        return books.state.items.map(\.attributes)
+      }
+      let rows = "1,A,3\n2,B,3\n3,C,3\n4,D,3\n"
+      #expect(try importing(rows).code == 0)
+      let books = try CatalogJournal.open(at: URL(filePath: path))
+      try books.commit(by: "bob") { draft in
+        try draft.updateItem(1, set: ["title": "Aa"])
+        try draft.updateItem(2, set: ["title": "Bb"])
+        try draft.deleteItem(3)
+        try draft.updateItem(4, set: ["title": "Dd"])
+      }
+      try books.close()
+      let same = try importing(rows)
+      #expect(same.output.contains("nothing has changed") && same.error.isEmpty, "\(same)")
+      // A row changes another field, one the same field, and one that has no item is as before.
+      let next = try importing("1,A,4\n2,Bbb,3\n3,C,3\n")
+      #expect(next.output.hasSuffix("entry 3; items: 0 added, 2 changed, 0 deleted\n"), "\(next)")
+      #expect(next.error.contains("line 3: item:2 (2): title was changed in the journal too"), "\(next)")
+      #expect(next.error.contains("item:4 (4) is no longer in the table, but was changed"), "\(next)")
+      #expect(
+        try items() == [
+          ["isbn": "1", "title": "Aa", "stars": "4"], ["isbn": "2", "title": "Bbb", "stars": "3"],
+          ["isbn": "4", "title": "Dd", "stars": "3"],
+        ])
+      #expect(try importing("1,A,4\n2,Bbb,3\n3,C,3\n").output.contains("nothing has changed"))
+      // The row of the deleted item changes.
+      let back = try importing("1,A,4\n2,Bbb,3\n3,C,5\n4,D,3\n")
+      #expect(back.output.hasSuffix("items: 1 added, 0 changed, 0 deleted\n"), "\(back)")
+      #expect(back.error.contains("item:3 (3) was deleted in the journal, and is back"), "\(back)")
+      #expect(try items()[2] == ["isbn": "3", "title": "C", "stars": "5"])
+      #expect(try items()[3]["title"] == "Dd")
+    }
+  }
+
+  @Test func aTableThatIsNoneDeletesNothing() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.path("Books.journal")
+      let full = try write("{\"isbn\":1}\n{\"isbn\":2}\n", "book.jsonl", folder)
+      try check("import", path, "jsonl", full, "--key", "isbn")
+      let empty = try write("", "book.jsonl", folder)
+      try check(
+        "import", path, "jsonl", empty, "--key", "isbn", code: 1, says: "has no row, so nothing was imported")
+      try check(
+        "import", path, "jsonl", "-", "--key", "isbn", "--kind", "book", code: 2, says: "save standard input")
+      let texts = try write("isbn\n1\n2\n", "book.csv", folder)
+      try check(
+        "import", path, "csv", texts, "--key", "isbn", code: 2, says: "give the column the same --type")
+      try check(
+        "import", path, "csv", texts, "--key", "isbn", "--type", "isbm=int", code: 2,
+        says: "there is no column isbm")
+      try check(
+        "import", path, "csv", texts, "--key", "isbn", "--at", "yesterday", code: 2,
+        says: "--at is no date such as")
+      try check(
+        "import", path, "csv", texts, "--key", "isbn", "--type", "isbn=int", prints: "nothing has changed")
+      let names = try write("isbn\n", "book.csv", folder)
+      try check("import", path, "csv", names, "--key", "isbn", prints: "0 changed, 2 deleted")
+    }
+  }
 }

@@ -7,7 +7,7 @@ import JournalServer
 /// The import of entries from lines, as `log --json` prints them.
 enum EntriesSource {
   static let source = ImportSource(
-    name: "entries", options: ["--store", "--by", "--images", "--inspect"], run: run)
+    name: "entries", options: ["--store", "--after", "--by", "--images", "--inspect"], run: run)
 
   @Sendable private static func run(_ arguments: Arguments, _ terminal: Terminal) throws -> ExitCode {
     let clock = ContinuousClock()
@@ -18,6 +18,14 @@ enum EntriesSource {
     if path == "-", isatty(STDIN_FILENO) == 1 {
       terminal.warn("reading entries from the terminal, until Ctrl-D")
     }
+    let after = try arguments.value("--after").map { text throws(Failure) -> Int in
+      guard let number = Int(text), number >= 0 else {
+        throw arguments.misuse(
+          "--after is the revision or number of the newest line that was imported, or 0 if none was, not "
+            + "\"\(text.printable)\"")
+      }
+      return number
+    }
     let isInspection = arguments.has("--inspect")
     let url = arguments.url("JOURNAL")
     let copy = isInspection ? try InspectedCopy(of: url, arguments, terminal) : nil
@@ -27,8 +35,9 @@ enum EntriesSource {
     if !isInspection { try journal.catchUp() }
     let work = try EntriesImport(
       journal, source: ["entries", arguments.value("--store")].compactMap(\.self).joined(separator: " "),
-      author: arguments.author, images: arguments.value("--images").map { URL(fileURLWithPath: $0) },
-      stopsAtProblem: !isInspection, terminal)
+      after: after, author: arguments.author,
+      images: arguments.value("--images").map { URL(fileURLWithPath: $0) }, stopsAtProblem: !isInspection,
+      terminal)
     let problem: LineProblem?
     do {
       try Import.storing(in: journal) { try work.run(lines) }
@@ -41,7 +50,8 @@ enum EntriesSource {
     let (counts, first) = (work.counts, problem ?? work.problems.first)
     try terminal.answer([
       "source": "entries", "lines": counts.lines, "known": counts.known, "entries": counts.entries,
-      "events": counts.events, "leftOut": counts.leftOut, "problems": work.problems.count,
+      "events": counts.events, "leftOut": counts.leftOut,
+      "problems": work.problems.count + (problem == nil ? 0 : 1),
       "firstProblem": first?.line, "revision": (isInspection ? nil : journal.head.revision) as Int?,
       "seconds": Import.rounded((clock.now - start) / .seconds(1)),
     ]) {
@@ -107,8 +117,9 @@ final class EntriesImport {
   private let images: URL?
   private let stopsAtProblem: Bool
   private let terminal: Terminal
-  /// The newest line that an earlier run has imported; nil if there is none.
-  private let newest: (place: Int, digest: String, revision: Revision)?
+  /// The newest line that an earlier run has imported; nil if there is none. The digest and the revision are nil if the
+  /// journal no longer has them.
+  private let newest: Newest?
   /// The revision of the entry that was made last.
   private var last: Revision
   /// Whether all entries of the source have had the same revisions here so far.
@@ -117,33 +128,71 @@ final class EntriesImport {
   /// The entities that are missing because their content was erased in the source.
   private var lost: Set<EntityKey> = []
   private var isLog: Bool?
+  /// The revision of the logged line before.
+  private var logged: Revision?
   private(set) var counts = Counts()
   private(set) var problems: LineProblems
 
+  private typealias Newest = (place: Int, digest: String?, revision: Revision?)
+
+  /// - Parameter after: the place of the newest line that was imported, if the journal may no longer name it.
+  /// - Throws: ``Failure`` if `after` is nil and needed, or wrong.
   init(
-    _ journal: CatalogJournal, source: String, author: String, images: URL?, stopsAtProblem: Bool,
+    _ journal: CatalogJournal, source: String, after: Int?, author: String, images: URL?,
+    stopsAtProblem: Bool,
     _ terminal: Terminal
   ) throws {
     (self.journal, self.source, self.author, self.images) = (journal, source, author, images)
     (self.stopsAtProblem, self.terminal) = (stopsAtProblem, terminal)
     problems = LineProblems(terminal)
     last = journal.head.revision
-    var found: (place: Int, digest: String, revision: Revision)?
-    let entries = journal.entries(newestFirst: true)
-    while found == nil, let entry = try entries.next() {
-      guard entry.metadata[Key.source] == source, let place = entry.metadata[Key.place].flatMap({ Int($0) })
-      else { continue }
-      found = (place, entry.metadata[Key.digest] ?? "", entry.revision)
-    }
+    let found = try Self.newest(of: source, in: journal, after)
     newest = found
     isMirror = journal.base == nil && last == found?.place ?? 0 && last == found?.revision ?? 0
+  }
+
+  /// Finds the newest line that was imported; nil if there is none.
+  ///
+  /// If the journal may have lost what names that line, the import would repeat lines, so `after` must name it.
+  private static func newest(
+    of source: String, in journal: CatalogJournal, _ after: Int?
+  ) throws -> Newest? {
+    var (found, loss): (Newest?, String?) = (nil, nil)
+    let entries = journal.entries(newestFirst: true)
+    while found == nil, let entry = try entries.next() {
+      if entry.metadata[Key.source] == source, let place = entry.metadata[Key.place].flatMap({ Int($0) }) {
+        found = (place, entry.metadata[Key.digest] ?? "", entry.revision)
+      } else if entry.isAnnotationErased, loss == nil {
+        loss = "the metadata of revision \(entry.revision) were erased"
+      } else if entry.metadata[GitImport.Key.copy] != nil, loss == nil {
+        loss = "the journal was copied without its history"
+      }
+    }
+    if found == nil, loss == nil, let base = journal.base {
+      loss = "history up to revision \(base.revision) was pruned"
+    }
+    guard let loss else {
+      if let after, after != found?.place ?? 0 {
+        let newest = found.map { "the newest imported line is \($0.place)" } ?? "no line was imported"
+        throw Failure.wrongUse("\(newest), so the import can't continue after \(after); leave --after out")
+      }
+      return found
+    }
+    if let after { return after == found?.place ? found : after == 0 ? nil : (after, nil, nil) }
+    let older = found.map { ", which is \($0.place) or a later one" } ?? ""
+    throw Failure.wrongUse(
+      "\(loss), so the journal may no longer name the newest line that was imported from this source\(older); give its "
+        + "revision or number with --after, or --after 0 if none was imported")
   }
 
   /// - Throws: ``LineProblem`` at the first line that can't be taken, unless problems are only counted.
   func run(_ lines: EntryLines) throws {
     var known = KnownEntries(journal, source: source)
     try journal.withPipeline { pipeline in
-      while let line = try lines.next() {
+      var next = try lines.next()
+      while let line = next {
+        next = try lines.next()
+        if counts.lines == 0, let next { try checkOrder(line, next) }
         counts.lines = line.line
         do {
           let content = try checked(line)
@@ -160,6 +209,24 @@ final class EntriesImport {
         terminal.progress.show { "importing: \(counts.lines.grouped) lines" }
       }
     }
+    if isLog == false, let newest, counts.lines < newest.place {
+      throw Failure.wrongUse(
+        "there are only \(counts.lines.counted("line")), and line \(newest.place) was imported before"
+          + (newest.revision.map { " as entry \($0)" } ?? "") + "; \(Self.otherSource)")
+    }
+  }
+
+  private static let otherSource =
+    "to import from another source, give it a name with --store, or import into another journal"
+
+  /// Checks that a log does not begin with its newest entry, before anything is made of it.
+  private func checkOrder(_ line: EntryLine, _ next: EntryLine) throws(Failure) {
+    guard case .success(.logged(let first)) = line.content, case .success(.logged(let second)) = next.content,
+      second.revision <= first.revision
+    else { return }
+    throw Failure.wrongUse(
+      "line \(next.line) has revision \(second.revision), and the line before it \(first.revision); write the log with "
+        + "--reverse, so that its oldest entry comes first")
   }
 
   private func checked(_ line: EntryLine) throws -> EntryLine.Content {
@@ -169,24 +236,34 @@ final class EntriesImport {
       throw Self.wrong("it has \(isLogged ? "a" : "no") revision, unlike the lines before it")
     }
     isLog = isLogged
+    if case .logged(let entry) = content {
+      if let logged, entry.revision <= logged {
+        throw Self.wrong(
+          "its revision is \(entry.revision), and that of a line before it \(logged); a log is written with --reverse, "
+            + "and each entry has one line")
+      }
+      logged = entry.revision
+    }
     return content
   }
 
   /// Skips a line that an earlier run has imported, except for the names that it gives.
   private func skip(
-    _ line: EntryLine, _ content: EntryLine.Content,
-    _ newest: (place: Int, digest: String, revision: Revision),
-    _ known: inout KnownEntries
+    _ line: EntryLine, _ content: EntryLine.Content, _ newest: Newest, _ known: inout KnownEntries
   ) throws {
     counts.known += 1
-    if line.place == newest.place, line.digest != newest.digest {
+    func check(_ digest: String?, _ revision: Revision?) throws {
+      guard let digest, let revision, line.digest != digest else { return }
       throw Failure.wrongUse(
-        "line \(line.line) is not the one that entry \(newest.revision) was made of; to import from another source, "
-          + "give it a name with --store, or import into another journal")
+        "line \(line.line) is not the one that entry \(revision) was made of; \(Self.otherSource)")
     }
+    if line.place == newest.place { try check(newest.digest, newest.revision) }
     if case .logged(let entry) = content { for event in entry.events { noteLoss(event) } }
-    guard case .document(let document) = content, !document.names.isEmpty else { return }
+    // The bytes of a logged line may differ after an erasure in the source, but not the digest that it names.
+    guard line.hasDigest || isLog == false else { return }
     let entry = try known.entry(at: line.place)
+    try check(entry?.metadata[Key.digest], entry?.revision)
+    guard case .document(let document) = content else { return }
     for (name, entity) in document.named(in: entry?.events ?? []) { names[name] = entity }
   }
 
@@ -292,7 +369,8 @@ final class EntriesImport {
         if lost.contains(entity) { return false }
         throw Self.wrong(
           "\(name) does not exist: \(problems.first == nil ? "no line before" : "no line that can be taken") adds it"
-        )
+            + (counts.entries == 0 && isLog == true
+              ? "; a log can only be imported from its first entry, so not that of a pruned journal" : ""))
       }
       guard case .update(let changes) = event.change else {
         try draft.delete(entity)
@@ -362,7 +440,9 @@ private struct KnownEntries {
 
 extension JournalError {
   /// Whether the error is about what a line says, and not about the journal.
-  fileprivate var isAboutLine: Bool { [.wrongUse, .rejected, .conflict, .tooLarge].contains(code) }
+  fileprivate var isAboutLine: Bool {
+    [.wrongUse, .rejected, .conflict, .tooLarge, .notFound].contains(code)
+  }
 }
 
 extension LoggedEvent {

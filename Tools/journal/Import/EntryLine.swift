@@ -22,6 +22,8 @@ struct EntryLine: Sendable {
   let place: Int
   /// The digest that the line names or, without one, that of its bytes; shortened.
   let digest: String
+  /// Whether the line names the digest.
+  let hasDigest: Bool
   let content: Result<Content, JournalError>
 
   private static let digestLength = 16
@@ -52,6 +54,7 @@ struct EntryLine: Sendable {
       content = fail("\(error)")
     }
     self.place = place
+    hasDigest = digest != nil
     self.digest = String((digest ?? SHA256Hash.digest(Array(bytes)).hex).prefix(Self.digestLength))
   }
 }

@@ -118,7 +118,15 @@ extension String {
     let isPlain = utf8.allSatisfy { byte in
       byte != mark && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\r")
     }
-    return isPlain ? self : "\"\(replacing("\"", with: "\"\""))\""
+    if isPlain { return self }
+    // Bytes are compared, because a quotation mark and a combining mark after it are one character.
+    var bytes = [UInt8(ascii: "\"")]
+    for byte in utf8 {
+      if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+      bytes.append(byte)
+    }
+    bytes.append(UInt8(ascii: "\""))
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

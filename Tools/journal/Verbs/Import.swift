@@ -5,23 +5,28 @@ enum Import: Verb {
     import: imports a log, a table, a git repository, or the files of an older app
 
     Imports other data into a journal, which is created if it does not exist. A second run continues from the first: what
-    changed in the source since is applied, what people added in the journal stays, and a conflict is reported; the
-    history has both. If both have changed the same attribute, category or image, the source's is used. Unchanged data
+    changed in the source since is applied, what people added or changed in the journal stays, and a conflict is reported;
+    the history has both. If both have changed the same attribute, category or image, the source's is used. Unchanged data
     make no entry.
 
-    entries FILE: each line, as log --json prints it, also with --patch, becomes an entry with its date, author, note and
-    metadata. Its entities keep their numbers, so a whole log (--reverse) makes a journal with equal states and
-    revisions. A line without a revision is one of journal commit, whose new entities get new numbers; later lines use
-    the names that "as" gives. Bytes of images come from the folder of --images. FILE may be -. The first line that can't
-    be taken ends the import, and the entries before it stay; --inspect names all such lines. Changes whose content was
-    erased are left out. import.entry in the metadata is the line's revision or number, after which the next run
-    continues.
+    entries FILE: each line, as log --json prints it, becomes an entry with its date, author, note and metadata; with
+    --patch too, but not if images are added, whose sizes it omits. Its entities keep their numbers, so a whole log
+    (--reverse) makes a journal with equal states and revisions. The log of a pruned journal begins too late for that, and
+    is refused. For the lines of a log, the bytes of images come from the folder of --images. A line without a revision is
+    one of journal commit, without "file"; its new entities get new numbers, and later lines use the names that "as" gives.
+    FILE may be -. The first line that can't be taken ends the import, and the entries before it stay; --inspect names all
+    such lines. Changes whose content was erased are left out, and the exit code is then 1. import.entry in the metadata is
+    the line's revision or number, after which the next run continues; if that may have been pruned or erased, name it
+    with --after. A file without the lines that were imported before is refused.
 
     csv FILE, jsonl FILE: a table as it is now: rows of CSV (RFC 4180) below a line of names, or a JSON object on each
     line, become items with a column for each attribute. The next run adds, changes and deletes what the table has added,
     changed and lost since, as one entry, or one for each 100,000 rows or 16 MiB. Attributes without a column stay, as do
-    items that people have added. A cell of CSV is a text unless --type says otherwise; one without anything in it, not
-    even quotation marks, is no value. If a row can't be taken, all such lines are named, and nothing is imported.
+    items that people have added, and those that the table lost if people have changed them. What people have deleted
+    comes back if its row changes. What was changed before a pruning counts as the table's. A cell of CSV is a text unless
+    --type says otherwise; one without anything in it, not even quotation marks, is no value. If rows can't be read, all
+    such lines are named, and nothing is imported. A row that breaks a rule of the journal ends the import; entries of
+    100,000 rows before it stay. FILE can't be -, and a jsonl file without a row is refused.
 
     git REPO: each commit on a branch's first-parent line becomes an entry with its author, date and message, and the
     commit's hash as git.commit in its metadata. Each file is an item of kind "file" with the attributes path, mode and
@@ -55,7 +60,8 @@ enum Import: Verb {
     SOURCE: what to import from: entries, csv, jsonl, git, archive, defaults, plist or scarybugs
     PATH…: the repository, file, files or folder
     [--branch B]: git: the branch to follow; by default HEAD
-    [--after COMMIT]: git: the newest commit that was imported, if pruning or erasing has removed its name
+    [--after COMMIT]: git: the newest commit that was imported, if pruning or erasing has removed its name; entries: the
+      revision or number of the newest line that was imported, or 0
     [--dates WHICH]: git: the dates of the entries: commit, which is the default, or author
     [--records FILE]: git: import the objects of this JSON file
     [--key KEY]: csv and jsonl: the column that identifies a row; git: the field that identifies an object; defaults:
