@@ -211,7 +211,7 @@ final class EntriesImport {
     }
     if isLog == false, let newest, counts.lines < newest.place {
       throw Failure.wrongUse(
-        "there are only \(counts.lines.counted("line")), and line \(newest.place) was imported before"
+        "the file has \(counts.lines.counted("line")), and line \(newest.place) was imported before"
           + (newest.revision.map { " as entry \($0)" } ?? "") + "; \(Self.otherSource)")
     }
   }
