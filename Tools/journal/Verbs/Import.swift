@@ -13,7 +13,7 @@ enum Import: Verb {
     --patch too, but not if images are added, whose sizes it omits. Its entities keep their numbers, so a whole log
     (--reverse) makes a journal with equal states and revisions; the log of a pruned journal begins too late for that. For
     the lines of a log, the bytes of images come from the folder of --images. A line without a revision is one of journal
-    commit, without "file"; its new entities get new numbers, and later lines use the names that "as" gives. FILE may be -.
+    commit, without "file"; new entities get new numbers, and later lines use the names that "as" gives. FILE may be -.
     The first line that can't be taken ends the import, and the entries before it stay; --inspect names all such lines.
     Changes whose content was erased are left out, and the exit code is then 1. import.entry in the metadata is the line's
     revision or number, after which the next run continues; if that may have been pruned or erased, name it with --after.
