@@ -17,7 +17,7 @@ enum Import: Verb {
     The first line that can't be taken ends the import, and the entries before it stay; --inspect names all such lines.
     Changes whose content was erased are left out, and the exit code is then 1. import.entry in the metadata is the line's
     revision or number, after which the next run continues; if that may have been pruned or erased, name it with --after.
-    A file that lacks or changes lines that were imported before is refused.
+    A file in which lines that were imported before are others is refused, as is one without a revision that lacks some.
 
     csv FILE, jsonl FILE: a table as it is now: rows of CSV (RFC 4180) below a line of names, or a JSON object on each
     line, become items with a column for each attribute. The next run adds, changes and deletes what the table has added,
