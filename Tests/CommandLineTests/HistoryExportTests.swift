@@ -285,10 +285,14 @@ import Testing
             kind: kind, attributes: Dictionary(uniqueKeysWithValues: Set(names).map { ($0, "v") }))
         }
       }
+      try catalog.commit { try $0.addItem(kind: "bare") }
+      #expect(try export(path, file).code == 0)
+      try catalog.commit { try $0.addItem(kind: "bare") }
       try catalog.close()
       #expect(try export(path, file).code == 0)
-      #expect(try rows(file, "SELECT count(*) FROM entries") == ["1"])
-      #expect(try rows(file, "SELECT count(*) FROM tables") == ["\(names.count + 4)"])
+      #expect(try rows(file, "SELECT _id FROM bare").count == 2)
+      #expect(try rows(file, "SELECT count(*) FROM entries") == ["3"])
+      #expect(try rows(file, "SELECT count(*) FROM tables") == ["\(names.count + 5)"])
       #expect(try journal("verify", path, "--export", file).code == 0)
     }
   }

@@ -102,7 +102,7 @@ final class HistoryDatabase {
       let kind: String? = if case .text(let kind) = row[3] { kind } else { nil }
       let key = KindTables.Key(entity: EntityKind(rawValue: UInt8(number)), itemKind: kind)
       (_, _) = (names.unique(name), names.unique(history))
-      let table = KindTables(key, name: name, historyName: history, in: database)
+      let table = KindTables(key, name: name, historyName: history, isMade: true, in: database)
       for column in try database.rows(
         #"SELECT name, field, types FROM columns WHERE "table" = ? ORDER BY place"#, .text(name))
       {
@@ -288,7 +288,8 @@ final class HistoryDatabase {
     let key = KindTables.Key(entity: kind, itemKind: itemKind)
     if let known = tables[key] { return known }
     let name = names.unique(itemKind ?? Catalog.kindName(of: kind))
-    let table = KindTables(key, name: name, historyName: names.unique("\(name)_history"), in: database)
+    let table = KindTables(
+      key, name: name, historyName: names.unique("\(name)_history"), isMade: false, in: database)
     try database.prepare("INSERT INTO tables VALUES(?, ?, ?, ?)").run(
       .text(name), .text(table.historyName), .text(Catalog.kindName(of: kind)), Database.Value(itemKind))
     tables[key] = table

@@ -48,7 +48,7 @@ final class KindTables {
   private var places: [FieldKey: Int] = [:]
   private(set) var hasTooManyColumns = false
   /// Whether the database has the tables. They are made with the columns of the first entity.
-  var isMade = false
+  private(set) var isMade: Bool
   private lazy var deletion = Result { try database.prepare("DELETE FROM \(name.quoted) WHERE _id = ?") }
   private lazy var ending = Result {
     try database.prepare(
@@ -69,13 +69,13 @@ final class KindTables {
   /// SQLite allows 2,000 columns.
   private static let columnLimit = 1_900
 
-  init(_ key: Key, name: String, historyName: String, in database: Database) {
+  init(_ key: Key, name: String, historyName: String, isMade: Bool, in database: Database) {
     (self.key, self.name, self.historyName, self.database) = (key, name, historyName, database)
+    self.isMade = isMade
   }
 
   /// Takes a column over that the tables have already.
   func take(column name: String, _ key: FieldKey, types: Set<String>) {
-    isMade = true
     _ = names.unique(name)
     places[key] = columns.count
     columns.append(Column(name: name, key: key, types: types))
