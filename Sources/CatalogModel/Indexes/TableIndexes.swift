@@ -10,15 +10,15 @@ protocol TableIndex: Sendable {
   /// How many entities have changed since the index was built, if that makes it slower.
   var changeCount: Int { get }
 
-  /// Whether all layers of a table have an index that comes before one in memory.
+  /// Whether all layers of a table have the index, and it is preferred to one in memory.
   static func isInLayers(of table: EntityTable, _ definition: IndexDefinition) -> Bool
-  /// An index in layers; nil if there is none that comes before one in memory.
+  /// Makes an index that reads the layers of a table; nil if the layers lack it, or if an index in memory is preferred.
   init?(inLayersOf table: EntityTable, _ definition: IndexDefinition)
   /// Builds an index in memory.
   init(building table: EntityTable, _ definition: IndexDefinition, progress: (_ done: Int) -> Void)
   /// About how many events lead to another table; nil if the index can't be updated to that table.
   func distance(to other: EntityTable) -> Int?
-  /// This index, updated to another table.
+  /// Returns the index, updated to another table.
   func following(to new: EntityTable) -> Self
 }
 

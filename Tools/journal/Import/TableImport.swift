@@ -103,7 +103,7 @@ final class TableImport {
   /// What the last import of this source left in each item that may change: its record without what people have changed
   /// since; nil if an import has deleted it.
   private var bases: [Int: EntityRecord] = [:]
-  /// Those that an import has added.
+  /// The numbers of the items that an import of this source has added.
   private var made: Set<Int> = []
   /// The items that were imported with keys of the table that no item has now.
   private var imported: [ItemKey: Int] = [:]

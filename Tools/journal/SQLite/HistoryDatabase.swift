@@ -4,7 +4,7 @@ import Foundation
 import JSON
 import SHA256
 
-/// What the rows of an entry have in common.
+/// The cells that all rows of an entry share.
 struct ExportedEntry {
   let revision: Revision
   let date: String
@@ -17,7 +17,7 @@ struct ExportedEntry {
     (author, note) = entry.isAnnotationErased ? (nil, nil) : (entry.author, entry.note)
   }
 
-  /// The base of a pruned journal: nobody knows when its entities were changed, by whom and why.
+  /// For the base of a pruned journal. The dates, authors and notes of the changes before the base were pruned.
   init(base: Head) {
     (revision, date) = (base.revision, base.date.precise)
     (clockDate, author, note) = (nil, nil, nil)
