@@ -27,6 +27,8 @@ struct HistoryExport {
 
   /// - Parameter isReplacing: whether the file is written anew, whatever it has.
   func run(isReplacing: Bool) throws -> Report {
+    // Beyond a limit for files, SQLite gets an error, and the process does not end.
+    System.ignoreFileSizeSignal()
     guard FileManager.default.fileExists(atPath: path) else { return try writeAnew(hasImages) }
     if isReplacing {
       let known = try? HistoryDatabase.open(path, isWritten: false)?.origin
